@@ -1,0 +1,3 @@
+import consumer;
+
+int main() { return version_of(0); }

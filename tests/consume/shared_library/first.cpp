@@ -1,0 +1,3 @@
+#include <tightkv/tightkv.hpp>
+
+int first() { return TIGHTKV_VERSION_MAJOR; }

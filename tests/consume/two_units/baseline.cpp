@@ -1,0 +1,3 @@
+#include "codes.hpp"
+
+std::uint64_t baseline_codes() { return codes(); }
