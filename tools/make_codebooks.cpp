@@ -52,8 +52,9 @@ LoadedCodebook trained(unsigned bits) {
   std::vector<double> levels = training::train_trellis8(bits);
   for (double& level : levels)
     level = std::round(level * 1e5) / 1e5;  // beyond that it is noise of the samples
-  const auto accuracy = training::evaluate(levels, training::sphere_samples(8000, 77));
+  auto accuracy = training::evaluate(levels, training::sphere_samples(8000, 77));
   std::printf("trellis8 b=%u: D = %.6g, d Var = %.6g\n", bits, accuracy.distortion, accuracy.variance);
+  accuracy.distortion = std::round(accuracy.distortion * 1e9) / 1e9;
   return make_codebook(TableKind::trellis8, training::dim, bits, std::move(levels), accuracy.distortion);
 }
 
