@@ -9,9 +9,10 @@
 
 namespace engine {
 
-/// <|im_start|>role\ntext<|im_end|>\n for system and user, then the opening of the answer. The control tokens are
-/// put in by id: text that spells them out stays text.
-inline std::vector<Token> chat_prompt(const Tokenizer& tokenizer, std::string_view system, std::string_view user) {
+/// <|im_start|>role\ntext<|im_end|>\n for system and user, then the opening of the answer. The control tokens
+/// are put in by id: text that spells them out stays text.
+inline std::vector<Token> chat_prompt(const Tokenizer& tokenizer, std::string_view system,
+                                      std::string_view user) {
   const Token start = tokenizer.find("<|im_start|>"), end = tokenizer.find("<|im_end|>");
   if (start == Tokenizer::none || end == Tokenizer::none)
     throw Error("this vocabulary has no <|im_start|> and <|im_end|>, so it is no ChatML model");

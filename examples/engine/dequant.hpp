@@ -96,7 +96,8 @@ inline void q4_k(const std::byte* in, float* out) noexcept {
   }
 }
 
-/// Two halves of 128 values: 64 bytes of low nibbles, 32 bytes of top bit pairs, 8 int8 scales (one per 16 values).
+/// Two halves of 128 values: 64 bytes of low nibbles, 32 bytes of top bit pairs, 8 int8 scales (one per 16
+/// values).
 inline void q6_k(const std::byte* in, float* out) noexcept {
   const float scale = half(in + 208);
   for (int n = 0; n < 2; ++n) {
@@ -105,7 +106,8 @@ inline void q6_k(const std::byte* in, float* out) noexcept {
       const int lane = j % 32, row = j / 32;  // row: which bit pair of top, and which nibble of low
       const int nibble = byte(low + lane + row % 2 * 32) >> (row / 2 * 4) & 15;
       const int code = (nibble | (byte(top + lane) >> (row * 2) & 3) << 4) - 32;
-      out[n * 128 + j] = scale * static_cast<float>(load<std::int8_t>(scales + j / 16)) * static_cast<float>(code);
+      out[n * 128 + j] =
+          scale * static_cast<float>(load<std::int8_t>(scales + j / 16)) * static_cast<float>(code);
     }
   }
 }
@@ -120,17 +122,33 @@ inline void dequantize(TensorType type, std::span<const std::byte> in, float* ou
   for (std::size_t at = 0; at < in.size(); at += layout.block_bytes, out += layout.block_values) {
     const std::byte* from = in.data() + at;
     switch (type) {
-      case TensorType::f32: *out = block::load<float>(from); break;
-      case TensorType::f16: *out = block::half(from); break;
+      case TensorType::f32:
+        *out = block::load<float>(from);
+        break;
+      case TensorType::f16:
+        *out = block::half(from);
+        break;
       case TensorType::bf16:
         *out = std::bit_cast<float>(static_cast<std::uint32_t>(block::load<std::uint16_t>(from)) << 16);
         break;
-      case TensorType::q4_0: block::q4_0(from, out); break;
-      case TensorType::q4_1: block::q4_1(from, out); break;
-      case TensorType::q5_0: block::q5_0(from, out); break;
-      case TensorType::q8_0: block::q8_0(from, out); break;
-      case TensorType::q4_k: block::q4_k(from, out); break;
-      case TensorType::q6_k: block::q6_k(from, out); break;
+      case TensorType::q4_0:
+        block::q4_0(from, out);
+        break;
+      case TensorType::q4_1:
+        block::q4_1(from, out);
+        break;
+      case TensorType::q5_0:
+        block::q5_0(from, out);
+        break;
+      case TensorType::q8_0:
+        block::q8_0(from, out);
+        break;
+      case TensorType::q4_k:
+        block::q4_k(from, out);
+        break;
+      case TensorType::q6_k:
+        block::q6_k(from, out);
+        break;
     }
   }
 }

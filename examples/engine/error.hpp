@@ -1,4 +1,5 @@
-// error.hpp: the one exception of this engine; its sentence names the value that was wrong and the limit it broke.
+// error.hpp: the one exception of this engine; its sentence names the value that was wrong and the limit it
+// broke.
 #pragma once
 
 #include <cstddef>

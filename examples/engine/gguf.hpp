@@ -57,8 +57,8 @@ class Gguf {
   std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) const {
     const auto value = get<std::int64_t>(key);
     if (value < low || value > high)
-      throw Error("gguf: " + printable(key) + " is " + std::to_string(value) + ", allowed: " + std::to_string(low) +
-                  " to " + std::to_string(high));
+      throw Error("gguf: " + printable(key) + " is " + std::to_string(value) +
+                  ", allowed: " + std::to_string(low) + " to " + std::to_string(high));
     return value;
   }
 

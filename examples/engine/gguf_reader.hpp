@@ -1,8 +1,8 @@
 // gguf_reader.hpp: parses a GGUF file that nobody vouches for.
 //
-// No length, count, dimension or offset is used before it is compared with the bytes that are left, so a broken
-// or hostile file ends in an Error, and memory stays within a small multiple of the file's size. The file is
-// read, not mapped: one that shrinks while in use cannot raise a bus error.
+// No length, count, dimension or offset is used before it is compared with the bytes that are left, so a
+// broken or hostile file ends in an Error, and memory stays within a small multiple of the file's size. The
+// file is read, not mapped: one that shrinks while in use cannot raise a bus error.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ class GgufReader {
 
   static Gguf open(const std::filesystem::path& path) {
     std::error_code failure;
-    if (!std::filesystem::is_regular_file(path, failure)) throw Error(path.string() + " is not a readable file");
+    if (!std::filesystem::is_regular_file(path, failure))
+      throw Error(path.string() + " is not a readable file");
     const auto size = static_cast<std::size_t>(std::filesystem::file_size(path));
     std::vector<std::byte> bytes(size);
     std::ifstream in(path, std::ios::binary);
@@ -72,24 +73,31 @@ class GgufReader {
     if (key.empty()) fail("a key is empty");
     const auto type = scalar<std::uint32_t>("a value type");
     GgufValue value = read_value(key, type);
-    if (!file_.values.emplace(key, std::move(value)).second) fail("the key " + printable(key) + " occurs twice");
+    if (!file_.values.emplace(key, std::move(value)).second)
+      fail("the key " + printable(key) + " occurs twice");
   }
 
   GgufValue read_value(const std::string& key, std::uint32_t type) {
     switch (type) {
       case f32:
-      case f64: return real(type);
-      case boolean: return flag();
-      case text: return string(key.c_str());
-      case array: return read_array(key);
-      default: return integer(key, type);
+      case f64:
+        return real(type);
+      case boolean:
+        return flag();
+      case text:
+        return string(key.c_str());
+      case array:
+        return read_array(key);
+      default:
+        return integer(key, type);
     }
   }
 
   GgufValue read_array(const std::string& key) {
     const auto type = scalar<std::uint32_t>("an array's element type");
     const auto count = scalar<std::uint64_t>("an array length");
-    if (type == array) fail("the key " + printable(key) + " holds an array of arrays, which is not supported");
+    if (type == array)
+      fail("the key " + printable(key) + " holds an array of arrays, which is not supported");
     check_count(count, value_bytes(key, type), "the length of the array");
     if (type == text) return elements<std::string>(count, [&] { return string(key.c_str()); });
     if (type == f32 || type == f64) return elements<double>(count, [&] { return real(type); });
@@ -123,20 +131,25 @@ class GgufReader {
 
     const std::uint64_t align = alignment();
     const std::uint64_t base = (at_ + align - 1) / align * align;
-    if (base > in_.size()) fail("it ends before the tensor data, which would begin at byte " + std::to_string(base));
+    if (base > in_.size())
+      fail("it ends before the tensor data, which would begin at byte " + std::to_string(base));
     const std::uint64_t room = in_.size() - base;
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
-    std::uint64_t end = 0;  // of the tensor before: no byte may serve two tensors, which bounds the memory of all
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
+    std::uint64_t end =
+        0;  // of the tensor before: no byte may serve two tensors, which bounds the memory of all
     for (Entry& e : entries) {
       const std::string name = "the tensor " + printable(e.tensor.name);
       if (e.offset % align != 0)
-        fail(name + " has offset " + std::to_string(e.offset) + ", not a multiple of " + std::to_string(align));
+        fail(name + " has offset " + std::to_string(e.offset) + ", not a multiple of " +
+             std::to_string(align));
       if (e.offset > room || e.size > room - e.offset)
         fail(name + " (offset " + std::to_string(e.offset) + ", " + std::to_string(e.size) +
              " bytes) reaches past the " + std::to_string(room) + " bytes of tensor data");
       if (e.offset < end) fail(name + " overlaps another tensor");
       end = e.offset + e.size;
-      e.tensor.data = in_.subspan(static_cast<std::size_t>(base + e.offset), static_cast<std::size_t>(e.size));
+      e.tensor.data =
+          in_.subspan(static_cast<std::size_t>(base + e.offset), static_cast<std::size_t>(e.size));
       if (!file_.tensors.emplace(e.tensor.name, std::move(e.tensor)).second) fail(name + " occurs twice");
     }
   }
@@ -150,19 +163,20 @@ class GgufReader {
     std::uint64_t count = 1;
     for (std::uint32_t i = 0; i < rank; ++i) {
       const auto dim = scalar<std::uint64_t>("a dimension");
-      // Every type spends at least a quarter of a byte on a value, so this limit is above any size that can fit.
+      // Every type spends at least a quarter of a byte on a value, so this limit is above any size that can
+      // fit.
       const std::uint64_t limit = std::uint64_t{in_.size()} * 4 / count;
       if (dim < 1 || dim > limit)
-        fail("dimension " + std::to_string(i) + " of " + name + " is " + std::to_string(dim) + ", allowed: 1 to " +
-             std::to_string(limit));
+        fail("dimension " + std::to_string(i) + " of " + name + " is " + std::to_string(dim) +
+             ", allowed: 1 to " + std::to_string(limit));
       count *= dim;
       tensor.dims.push_back(static_cast<std::size_t>(dim));
     }
     const auto& layout = tensor_layout(scalar<std::uint32_t>("a tensor type"));
     tensor.type = layout.type;
     if (tensor.dims[0] % layout.block_values != 0)
-      fail(name + " has rows of " + std::to_string(tensor.dims[0]) + " values, not a multiple of " + layout.name +
-           "'s block of " + std::to_string(layout.block_values));
+      fail(name + " has rows of " + std::to_string(tensor.dims[0]) + " values, not a multiple of " +
+           layout.name + "'s block of " + std::to_string(layout.block_values));
     return count / layout.block_values * layout.block_bytes;
   }
 
@@ -201,7 +215,8 @@ class GgufReader {
   std::string string(const char* what, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
     const auto length = scalar<std::uint64_t>(what);
     if (length > limit)
-      fail(std::string(what) + " has length " + std::to_string(length) + ", the limit is " + std::to_string(limit));
+      fail(std::string(what) + " has length " + std::to_string(length) + ", the limit is " +
+           std::to_string(limit));
     need(length, what);
     std::string out(reinterpret_cast<const char*>(in_.data() + at_), static_cast<std::size_t>(length));
     at_ += out.size();
@@ -220,20 +235,28 @@ class GgufReader {
 
   std::int64_t integer(const std::string& key, std::uint32_t type) {
     switch (type) {
-      case u8: return scalar<std::uint8_t>("an integer");
-      case i8: return scalar<std::int8_t>("an integer");
-      case u16: return scalar<std::uint16_t>("an integer");
-      case i16: return scalar<std::int16_t>("an integer");
-      case u32: return scalar<std::uint32_t>("an integer");
-      case i32: return scalar<std::int32_t>("an integer");
-      case i64: return scalar<std::int64_t>("an integer");
+      case u8:
+        return scalar<std::uint8_t>("an integer");
+      case i8:
+        return scalar<std::int8_t>("an integer");
+      case u16:
+        return scalar<std::uint16_t>("an integer");
+      case i16:
+        return scalar<std::int16_t>("an integer");
+      case u32:
+        return scalar<std::uint32_t>("an integer");
+      case i32:
+        return scalar<std::int32_t>("an integer");
+      case i64:
+        return scalar<std::int64_t>("an integer");
       case u64: {
         const auto value = scalar<std::uint64_t>("an integer");
         if (value > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
           fail("the key " + printable(key) + " is " + std::to_string(value) + ", the limit is 2^63 - 1");
         return static_cast<std::int64_t>(value);
       }
-      default: unknown_type(key, type);
+      default:
+        unknown_type(key, type);
     }
   }
 
@@ -241,17 +264,22 @@ class GgufReader {
     switch (type) {
       case u8:
       case i8:
-      case boolean: return 1;
+      case boolean:
+        return 1;
       case u16:
-      case i16: return 2;
+      case i16:
+        return 2;
       case u32:
       case i32:
-      case f32: return 4;
+      case f32:
+        return 4;
       case u64:
       case i64:
       case f64:
-      case text: return 8;  // a string is at least its own length field
-      default: unknown_type(key, type);
+      case text:
+        return 8;  // a string is at least its own length field
+      default:
+        unknown_type(key, type);
     }
   }
 

@@ -1,7 +1,7 @@
 // pre_tokenizer.hpp: cuts text into the pieces inside which byte-pair merges may happen.
 //
-// The regular expressions of the models, written as code: std::regex knows no Unicode classes and overflows its
-// stack on long lines.
+// The regular expressions of the models, written as code: std::regex knows no Unicode classes and overflows
+// its stack on long lines.
 #pragma once
 
 #include <cstddef>

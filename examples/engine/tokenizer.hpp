@@ -19,8 +19,8 @@ namespace engine {
 
 using Token = std::int32_t;
 
-/// GPT-2 writes each byte as a printable character: the printable ones of Latin-1 as themselves, the others as
-/// U+0100, U+0101, ... in order.
+/// GPT-2 writes each byte as a printable character: the printable ones of Latin-1 as themselves, the others
+/// as U+0100, U+0101, ... in order.
 inline const std::array<char32_t, 256>& byte_characters() {
   static const std::array<char32_t, 256> table = [] {
     std::array<char32_t, 256> out{};
@@ -48,7 +48,6 @@ class Tokenizer {
     for (std::size_t i = 0; i < text_.size(); ++i) id_.emplace(text_[i], static_cast<Token>(i));
     read_types(file);
     read_merges(file.get<std::vector<std::string>>("tokenizer.ggml.merges"));
-    unknown_ = special_id(file, "tokenizer.ggml.unknown_token_id");
     end_ = special_id(file, "tokenizer.ggml.eos_token_id");
     for (std::size_t b = 0; b < 256; ++b) {
       std::string character;
@@ -67,18 +66,22 @@ class Tokenizer {
     return found == id_.end() ? none : found->second;
   }
 
-  /// Text to tokens. Special tokens are never made from text, so no prompt can forge one: use find() for them.
+  /// Text to tokens. Special tokens are never made from text, so no prompt can forge one: use find() for
+  /// them. A byte that the vocabulary lacks (SmolLM2: a few control characters) is left out, as the original
+  /// does.
   std::vector<Token> encode(std::string_view text) const {
     std::vector<Token> out;
     for (const std::string_view piece : split_pieces(text, kind_)) encode_piece(piece, out);
     return out;
   }
 
-  /// The bytes of one token; a multi-byte character may be cut, see Utf8Stream. Special tokens are their text.
+  /// The bytes of one token; a multi-byte character may be cut, see Utf8Stream. Special tokens are their
+  /// text.
   std::string bytes(Token token) const {
     const auto index = static_cast<std::size_t>(token);
     if (token < 0 || index >= text_.size())
-      throw Error("token " + std::to_string(token) + " is outside the vocabulary of " + std::to_string(text_.size()));
+      throw Error("token " + std::to_string(token) + " is outside the vocabulary of " +
+                  std::to_string(text_.size()));
     if (special_[index]) return text_[index];
     std::string out;
     for (const CodePoint& point : code_points(text_[index])) {
@@ -107,14 +110,13 @@ class Tokenizer {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
   }
 
-  /// Joins the neighbours of lowest rank until none can be joined. Quadratic in the piece, and pieces are words.
+  /// Joins the neighbours of lowest rank until none can be joined. Quadratic in the piece, and pieces are
+  /// words.
   void encode_piece(std::string_view piece, std::vector<Token>& out) const {
     std::vector<Token> word;
     for (const char c : piece) {
       const Token id = byte_id_[static_cast<unsigned char>(c)];
-      word.push_back(id != none ? id : unknown_);
-      if (word.back() == none)
-        throw Error("the vocabulary has no token for byte " + std::to_string(static_cast<unsigned char>(c)));
+      if (id != none) word.push_back(id);
     }
     for (;;) {
       Merge best{std::numeric_limits<std::size_t>::max(), none};
@@ -139,16 +141,20 @@ class Tokenizer {
     if (!file.has("tokenizer.ggml.token_type")) return;
     const auto& types = file.get<std::vector<std::int64_t>>("tokenizer.ggml.token_type");
     if (types.size() != text_.size())
-      throw Error(std::to_string(types.size()) + " token types for " + std::to_string(text_.size()) + " tokens");
-    for (std::size_t i = 0; i < types.size(); ++i) special_[i] = types[i] == control || types[i] == user_defined;
+      throw Error(std::to_string(types.size()) + " token types for " + std::to_string(text_.size()) +
+                  " tokens");
+    for (std::size_t i = 0; i < types.size(); ++i)
+      special_[i] = types[i] == control || types[i] == user_defined;
   }
 
-  /// A merge is written "left right"; a space inside a token is another character, so the first one separates.
+  /// A merge is written "left right"; a space inside a token is another character, so the first one
+  /// separates.
   void read_merges(const std::vector<std::string>& lines) {
     for (std::size_t rank = 0; rank < lines.size(); ++rank) {
       const std::string& line = lines[rank];
       const std::size_t gap = line.find(' ', 1);
-      if (gap == std::string::npos) throw Error("merge " + std::to_string(rank) + " is no pair: " + printable(line));
+      if (gap == std::string::npos)
+        throw Error("merge " + std::to_string(rank) + " is no pair: " + printable(line));
       const std::string left = line.substr(0, gap), right = line.substr(gap + 1);
       const Token a = find(left), b = find(right), joined = find(left + right);
       if (a == none || b == none || joined == none)
@@ -169,7 +175,7 @@ class Tokenizer {
   std::unordered_map<std::uint64_t, Merge> merges_;
   std::array<Token, 256> byte_id_{};
   std::unordered_map<char32_t, char> byte_of_;
-  Token unknown_ = none, end_ = none;
+  Token end_ = none;
 };
 
 }  // namespace engine

@@ -15,8 +15,8 @@ namespace engine {
 
 enum class CodeClass : std::uint8_t { space, letter, number, other };
 
-/// One code point and the bytes it came from. A byte that is no valid UTF-8 is a code point of its own (U+FFFD),
-/// so any byte string can be split and put together again.
+/// One code point and the bytes it came from. A byte that is no valid UTF-8 is a code point of its own
+/// (U+FFFD), so any byte string can be split and put together again.
 struct CodePoint {
   char32_t value;
   CodeClass kind;
@@ -65,8 +65,8 @@ inline bool in_ranges(std::span<const CodeRange> sorted, char32_t value) noexcep
 }
 
 inline CodeClass classify(char32_t v) noexcept {
-  if ((v >= 9 && v <= 13) || v == ' ' || v == 0x85 || v == 0xa0 || v == 0x1680 || (v >= 0x2000 && v <= 0x200a) ||
-      v == 0x2028 || v == 0x2029 || v == 0x202f || v == 0x205f || v == 0x3000)
+  if ((v >= 9 && v <= 13) || v == ' ' || v == 0x85 || v == 0xa0 || v == 0x1680 ||
+      (v >= 0x2000 && v <= 0x200a) || v == 0x2028 || v == 0x2029 || v == 0x202f || v == 0x205f || v == 0x3000)
     return CodeClass::space;
   if (in_ranges(letter_ranges, v)) return CodeClass::letter;
   return in_ranges(number_ranges, v) ? CodeClass::number : CodeClass::other;

@@ -8,8 +8,8 @@
 
 namespace engine {
 
-/// Tokens are byte strings, and one character may come in several tokens. push() hands out what is complete and
-/// keeps the rest; bytes that can be no UTF-8 become U+FFFD.
+/// Tokens are byte strings, and one character may come in several tokens. push() hands out what is complete
+/// and keeps the rest; bytes that can be no UTF-8 become U+FFFD.
 class Utf8Stream {
  public:
   std::string push(std::string_view bytes) {
@@ -35,7 +35,8 @@ class Utf8Stream {
     return out;
   }
 
-  /// True if `text`, not valid yet, may become so by more bytes: a prefix shorter than its first byte announces.
+  /// True if `text`, not valid yet, may become so by more bytes: a prefix shorter than its first byte
+  /// announces.
   static bool may_grow(std::string_view text) noexcept {
     const auto first = static_cast<unsigned char>(text[0]);
     const std::size_t wanted = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
