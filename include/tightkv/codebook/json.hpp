@@ -249,9 +249,11 @@ std::string json_array(const Numbers& numbers, std::size_t in_line, ToText to_te
 }  // namespace detail
 
 /// Reads one codebook file. On failure `out` stays as it was and the status names the value and its limit.
-[[nodiscard]] inline Status try_load_codebook(std::string_view text, LoadedCodebook& out) {
+[[nodiscard]] inline Status try_load_codebook(std::string_view text, LoadedCodebook& out) noexcept {
   if (text.size() > max_codebook_text)
     return detail::bad_codebook("the text has ", text.size(), " bytes, the limit is ", max_codebook_text);
+  if (const std::size_t zero = text.find('\0'); zero != text.npos)  // nlohmann takes it for the end
+    return detail::bad_codebook("byte ", zero, " of the text is zero, it must be JSON");
   detail::CodebookReader reader;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &reader)) return reader.status;
   TIGHTKV_TRY(reader.complete());
