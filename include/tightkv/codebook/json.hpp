@@ -210,16 +210,17 @@ inline Status check_codebook(const LoadedCodebook& book) {
   const bool may_repeat = !trellis && book.bits >= 7;  // 2^7 levels and more do not fit strictly into int8
   for (std::size_t i = 0; i < n; ++i) {
     const double level = book.levels[i];
-    const int small = book.int8[i];
+    const int rounded = book.int8[i];
     if (i > 0 && !(level > book.levels[i - 1]))
       return bad_codebook("level ", i, " is ", exact_text(level), ", not above the one before it");
-    if (i > 0 && (small < book.int8[i - 1] || (small == book.int8[i - 1] && !may_repeat)))
-      return bad_codebook("int8 level ", i, " is ", small, ", not above the one before it");
+    if (i > 0 && (rounded < book.int8[i - 1] || (rounded == book.int8[i - 1] && !may_repeat)))
+      return bad_codebook("int8 level ", i, " is ", rounded, ", not above the one before it");
     if (level != -book.levels[n - 1 - i])
       return bad_codebook("level ", i, " is ", exact_text(level),
                           ", its mirror image is not the negative of that");
-    if (small != -book.int8[n - 1 - i])
-      return bad_codebook("int8 level ", i, " is ", small, ", its mirror image is not the negative of that");
+    if (rounded != -book.int8[n - 1 - i])
+      return bad_codebook("int8 level ", i, " is ", rounded,
+                          ", its mirror image is not the negative of that");
   }
   const double largest = book.levels.back(), gain = book.gain_q16 / 65536.0;
   if (book.int8.back() != 127)

@@ -42,7 +42,7 @@ class CoordinateDensity {
   /// P(Z > z) for z >= 0, with a small relative error far out too.
   double tail(double z) const noexcept {
     if (d_ == 0) return std::erfc(z / std::numbers::sqrt2) / 2;
-    const double x2 = std::min(z * z / d_, 1.0);  // P(|Z| > z) = I_{1-x2}(a, 1/2)
+    const double x2 = (std::min)(z * z / d_, 1.0);  // P(|Z| > z) = I_{1-x2}(a, 1/2)
     if (x2 == 0 || x2 == 1) return (1 - x2) / 2;
     const double front = norm_ * power(z, a_) * std::sqrt(x2) / 2;
     if (1 - x2 < (a_ + 1) / (a_ + 2.5)) return front * beta_fraction(a_, 0.5, 1 - x2) / a_;
@@ -104,7 +104,7 @@ inline LloydMaxSolution solve_lloyd_max(std::size_t dim, unsigned bits) {
   std::vector<double> c(half), edge(half + 1), mass(half), moment(half), diagonal(half), step(half);
   for (std::size_t i = 0; i < half; ++i) {
     const double want = 0.5 - (static_cast<double>(i) + 0.5) / (2 * h);
-    double lo = 0, hi = std::min(third.support(), 40.0);
+    double lo = 0, hi = (std::min)(third.support(), 40.0);
     for (int k = 0; k < 60; ++k) (third.tail((lo + hi) / 2) > want ? lo : hi) = (lo + hi) / 2;
     c[i] = lo * unit;
   }
@@ -146,7 +146,7 @@ inline LloydMaxSolution solve_lloyd_max(std::size_t dim, unsigned bits) {
     };
     while (scale > 1e-3 && !ordered()) scale /= 2;
     for (std::size_t i = 0; i < half; ++i)
-      c[i] += scale * step[i], largest = std::max(largest, std::abs(step[i]));
+      c[i] += scale * step[i], largest = (std::max)(largest, std::abs(step[i]));
     if (largest < 1e-13) break;
   }
   integrate();
