@@ -1,0 +1,52 @@
+// kernel/query.hpp: a query made ready once for all blocks of a head: rotated, and rounded to integers.
+#pragma once
+
+#include <vector>
+
+#include "../core/record.hpp"
+
+namespace tightkv::inline TIGHTKV_ABI {
+
+/// A vector as scale * (254 high + low), both parts int8 in [-127, 127]. An 8-bit vector has high = 0.
+struct IntegerVector {
+  std::vector<std::int8_t> high, low;
+  float scale = 0;
+  bool wide = false;
+
+  /// Rounds to nearest with the largest value at the end of the range: 127, or 32,385 if `two_planes`. The error of a
+  /// value is at most scale / 2. 8 bits are below the noise of codes up to 5 bits, 16 bits below that of 8-bit codes.
+  void assign(std::span<const float> values, bool two_planes) {
+    wide = two_planes;
+    high.assign(values.size(), 0);
+    low.resize(values.size());
+    float largest = 0;
+    for (const float v : values) largest = std::max(largest, v < 0 ? -v : v);
+    const float top = wide ? 32385.0f : 127.0f;
+    scale = largest / top;
+    const float inverse = largest > 0 ? top / largest : 0.0f;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float scaled = values[i] * inverse;
+      int rounded = static_cast<int>(scaled < 0 ? scaled - 0.5f : scaled + 0.5f);
+      if (wide) {
+        const int h = (rounded + (rounded < 0 ? -127 : 127)) / 254;
+        high[i] = static_cast<std::int8_t>(h);
+        rounded -= 254 * h;
+      }
+      low[i] = static_cast<std::int8_t>(std::clamp(rounded, -127, 127));
+    }
+  }
+
+  /// The integer at i: what the scores are computed from.
+  int value(std::size_t i) const noexcept { return 254 * high[i] + low[i]; }
+};
+
+/// Everything a codec needs of one query, in buffers that are reused.
+struct PreparedQuery {
+  std::vector<float> rotated;    // (dim padded): conditioned and rotated, zero in the padding
+  IntegerVector code;            // of `rotated`
+  std::vector<float> sketch;     // (sign_rows padded): kappa S q, zero in the padding
+  IntegerVector sketch_code;     // of `sketch`
+  std::vector<float> group_sum;  // (groups): sum of q over a group, for the zero points of GroupQuant
+};
+
+}  // namespace tightkv::inline TIGHTKV_ABI

@@ -1,0 +1,150 @@
+// quantizer/polar_quant.hpp: rotated codes and one scale. The codec for values, and the default for keys.
+#pragma once
+
+#include <array>
+
+#include "../kernel/accumulate.hpp"
+#include "../kernel/score.hpp"
+#include "scale.hpp"
+
+namespace tightkv::inline TIGHTKV_ABI {
+
+namespace detail {
+
+/// Factors tried on w before coding, in units of 2^-14, the neutral one first so that it wins ties. The best codeword of
+/// a product codebook is nearest-level coding at some factor (algorithms 2.2); the factor itself is not stored.
+inline std::span<const std::uint32_t> search_factors(unsigned points) noexcept {
+  static constexpr std::array<std::uint32_t, 9> nine = {16384, 16060, 16715, 15742, 17052, 15430, 17397, 15124, 17749};
+  static constexpr std::array<std::uint32_t, 5> five = {16384, 15900, 16883, 15430, 17397};
+  static constexpr std::array<std::uint32_t, 3> three = {16384, 15900, 16883};
+  if (points >= 9) return nine;
+  if (points >= 5) return five;
+  if (points >= 3) return three;
+  return std::span(nine).first(1);
+}
+
+}  // namespace detail
+
+/// x -> Y = R x -> codes of Y sqrt(d) / |Y| -> scale s; decoded R^T (s c). bits * d + 16 bits a vector.
+/// (arXiv 2502.02617 calls another method PolarQuant; this one is TurboQuant's first stage.)
+///
+/// Under Haar with scale::Unbiased: E[<q, x^>] = <q, x> for all q, x, and with unit vectors
+/// Var = (1 - <q, x>^2) V / d with V = d / (d - 1) E[tan^2 angle(Y, c)] (algorithms 2.1).
+template <class R, class C, class S = scale::Unbiased>
+class PolarQuant {
+  static_assert(Rotation<R>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the first type does not model tightkv::Rotation");
+  static_assert(Codebook<C>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the second type does not model tightkv::Codebook");
+  static_assert(ScalePolicy<S>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the third type does not model tightkv::ScalePolicy");
+
+ public:
+  /// `dim` even, 2 to 1024. `search_points`: 1, 3, 5 or 9 encodings tried a vector.
+  PolarQuant(std::size_t dim, std::uint64_t seed, unsigned search_points = 1) : PolarQuant(R(dim, seed), C(dim), S{}, search_points) {}
+
+  PolarQuant(R rotation, C codebook, S scale_policy, unsigned search_points)
+      : rotation_(std::move(rotation)), codebook_(std::move(codebook)), scale_(scale_policy), search_points_(search_points),
+        unit_q32_(fixed::isqrt(std::uint64_t{rotation_.dim()} << 32) * codebook_.gain_q16()) {}
+
+  std::size_t dim() const noexcept { return rotation_.dim(); }
+  const R& rotation() const noexcept { return rotation_; }
+  const C& codebook() const noexcept { return codebook_; }
+
+  RecordShape shape() const noexcept { return {layout::padded(dim()), codebook_.bits(), 0, 1}; }
+
+  CodecFormat format() const noexcept {
+    CodecFormat f;
+    f.kind = CodecKind::polar_quant;
+    f.bits = static_cast<std::uint8_t>(codebook_.bits());
+    f.rotation = R::kind, f.codebook = C::kind, f.scale = scale_.kind();
+    if constexpr (requires { rotation_.which(); }) f.rotation = rotation_.which();
+    if constexpr (requires { codebook_.which(); }) f.codebook = codebook_.which();
+    f.search_points = static_cast<std::uint8_t>(search_points_);
+    return f;
+  }
+
+  std::uint64_t hash() const noexcept { return bytes::Hash{}.add(rotation_.hash()).add(codebook_.hash()).value(); }
+
+  /// A zero vector gets scale 0, so it decodes to zeros and scores exactly 0.
+  void encode(const VectorInput& in, Record& out) const noexcept {
+    rotation_.forward(in.x);
+    encode_rotated(in.x, in.unit, out);
+  }
+
+  /// The same for a vector that is rotated already (TurboQuant needs R x for its residual).
+  void encode_rotated(std::span<const std::int32_t> y, int unit, Record& out) const noexcept {
+    const std::size_t padded = layout::padded(dim());
+    ScaleSums sums;
+    for (const std::int32_t v : y) sums.n2 += static_cast<std::uint64_t>(std::int64_t{v} * v);
+    sums.norm_q6 = fixed::isqrt(sums.n2 << 12);
+    sums.unit_q22 = unit_q32_ >> 10;
+    std::int32_t w[max_head_dim] = {};
+    if (sums.n2 == 0) {
+      codebook_.encode({w, padded}, out.codes);
+      out.scales[0] = {};
+      return;
+    }
+    const std::uint64_t gain_q26 = (unit_q32_ << 8) / sums.norm_q6;  // w = 256 gain sqrt(d) y / |y|
+    std::uint8_t candidate[max_head_dim];
+    std::int8_t levels[max_head_dim];
+    std::uint64_t best = 0;
+    const auto factors = detail::search_factors(search_points_);
+    for (const std::uint32_t factor : factors) {
+      const auto gain = static_cast<std::int64_t>((gain_q26 * factor) >> 14);
+      for (std::size_t i = 0; i < y.size(); ++i) w[i] = static_cast<std::int32_t>(fixed::shift_round(y[i] * gain, 26));
+      codebook_.encode({w, padded}, {candidate, padded});
+      codebook_.decode({candidate, padded}, {levels, padded});
+      std::int64_t ip = 0, cc = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        ip += std::int64_t{y[i]} * levels[i];
+        cc += std::int64_t{levels[i]} * levels[i];
+      }
+      // cos^2 = ip^2 / (n2 cc); ip is below 2^37, so its top 32 bits squared fit.
+      const std::uint64_t top = ip <= 0 ? 0 : static_cast<std::uint64_t>(ip) >> 5;
+      const std::uint64_t fit = cc == 0 ? 0 : top * top / static_cast<std::uint64_t>(cc);
+      if (&factor != factors.data() && fit <= best) continue;
+      best = fit;
+      sums.ip = ip, sums.cc = static_cast<std::uint64_t>(cc);
+      std::copy_n(candidate, padded, out.codes.begin());
+    }
+    out.scales[0] = scale_.choose(sums);
+    out.scales[0].exponent += unit;
+  }
+
+  /// Rotates q (dim floats, conditioned) and rounds it: 8 bits for codes below 6 bits, else 16.
+  void prepare(std::span<const float> q, PreparedQuery& out) const {
+    out.rotated.assign(layout::padded(dim()), 0.0f);
+    std::copy(q.begin(), q.end(), out.rotated.begin());
+    rotation_.forward(std::span(out.rotated).first(dim()));
+    out.code.assign(out.rotated, codebook_.bits() >= 6);
+  }
+
+  /// The logit <q, x^> of one record.
+  float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
+    std::int8_t levels[max_head_dim];
+    codebook_.decode(record.codes, {levels, record.codes.size()});
+    return record.scales[0] * kernel::dot({levels, record.codes.size()}, q.code, q.rotated, arithmetic);
+  }
+
+  /// sum_t weights[t] x^_t in the rotated domain, added to sum (dim padded); unrotate() at the end of all blocks.
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) const noexcept {
+    std::int8_t levels[layout::block_tokens * max_head_dim];
+    float scaled[layout::block_tokens];
+    const std::size_t n = sum.size();
+    for (std::size_t t = 0; t < weights.size(); ++t) {
+      codebook_.decode(rows.codes.subspan(t * n, n), {levels + t * n, n});
+      scaled[t] = weights[t] * rows.scales[t];
+    }
+    kernel::accumulate({levels, weights.size() * n}, n, {scaled, weights.size()}, sum, arithmetic);
+  }
+
+  /// Back from the rotated domain, in place.
+  void unrotate(std::span<float> y) const noexcept { rotation_.inverse(y); }
+
+ private:
+  R rotation_;
+  C codebook_;
+  [[no_unique_address]] S scale_;
+  unsigned search_points_;
+  std::uint64_t unit_q32_;  // sqrt(d) gain
+};
+
+}  // namespace tightkv::inline TIGHTKV_ABI

@@ -1,0 +1,84 @@
+// quantizer/q8.hpp: 8-bit codes with one scale per 32 dims, as ggml's q8_0: 34 bytes per 32 values.
+#pragma once
+
+#include "../kernel/accumulate.hpp"
+#include "../kernel/score.hpp"
+
+namespace tightkv::inline TIGHTKV_ABI {
+
+/// x = scale * code, |code| <= 127, scale = largest / 127 of its 32 dims. No rotation. Stored as code + 128.
+class Q8 {
+ public:
+  static constexpr std::size_t group = 32;
+
+  explicit Q8(std::size_t dim) noexcept : dim_(dim) {}
+
+  std::size_t dim() const noexcept { return dim_; }
+  std::size_t groups() const noexcept { return (dim_ + group - 1) / group; }
+  RecordShape shape() const noexcept { return {layout::padded(dim_), 8, 0, groups(), 0}; }
+  std::uint64_t hash() const noexcept { return 0; }
+  CodecFormat format() const noexcept {
+    CodecFormat f;
+    f.kind = CodecKind::q8;
+    f.bits = 8;
+    f.group = group;
+    return f;
+  }
+
+  void encode(const VectorInput& in, Record& out) const noexcept {
+    std::fill(out.codes.begin(), out.codes.end(), std::uint8_t{128});
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const auto part = in.x.subspan(g * group, std::min(group, dim_ - g * group));
+      std::int64_t largest = 0;
+      for (const std::int32_t v : part) largest = std::max<std::int64_t>(largest, v < 0 ? -std::int64_t{v} : v);
+      if (largest == 0) continue;
+      fixed::Scale scale = fixed::ratio(static_cast<std::uint64_t>(largest), 127, 0);
+      // code = x / scale with the scale as stored: 2^32 / scale in integers, rounded once.
+      const int shift = 32 - scale.exponent;
+      const std::int64_t inverse = (std::int64_t{1} << shift) / scale.mantissa;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        const std::int64_t code = fixed::shift_round(part[i] * inverse, 32);
+        out.codes[g * group + i] = static_cast<std::uint8_t>(std::clamp<std::int64_t>(code, -127, 127) + 128);
+      }
+      scale.exponent += in.unit;
+      out.scales[g] = scale;
+    }
+  }
+
+  void prepare(std::span<const float> q, PreparedQuery& out) const {
+    out.rotated.assign(layout::padded(dim_), 0.0f);
+    std::copy(q.begin(), q.end(), out.rotated.begin());
+    out.code.assign(out.rotated, true);
+  }
+
+  float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
+    float sum = 0;
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const std::size_t begin = g * group, width = std::min(group, record.codes.size() - begin);
+      std::int8_t levels[group];
+      for (std::size_t i = 0; i < width; ++i) levels[i] = level(record.codes[begin + i]);
+      sum += record.scales[g] * kernel::dot_range({levels, width}, begin, q.code, q.rotated, arithmetic);
+    }
+    return sum;
+  }
+
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) const noexcept {
+    std::int8_t levels[layout::block_tokens * max_head_dim];
+    const std::size_t n = layout::padded(dim_);
+    for (std::size_t i = 0; i < weights.size() * n; ++i) levels[i] = level(rows.codes[i]);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      float scaled[layout::block_tokens];
+      for (std::size_t t = 0; t < weights.size(); ++t) scaled[t] = weights[t] * rows.scales[t * groups() + g];
+      kernel::accumulate(std::span<const std::int8_t>(levels).subspan(g * group), n, {scaled, weights.size()},
+                         sum.subspan(g * group, std::min(group, n - g * group)), arithmetic);
+    }
+  }
+
+  void unrotate(std::span<float>) const noexcept {}
+
+ private:
+  static std::int8_t level(std::uint8_t code) noexcept { return static_cast<std::int8_t>(static_cast<int>(code) - 128); }
+  std::size_t dim_;
+};
+
+}  // namespace tightkv::inline TIGHTKV_ABI

@@ -1,0 +1,72 @@
+// quantizer/raw.hpp: values kept as fp16, bf16 or fp32: the honest rival, and one side of an asymmetric pair.
+#pragma once
+
+#include "../kernel/query.hpp"
+
+namespace tightkv::inline TIGHTKV_ABI {
+
+namespace detail {
+
+/// Converts element i of a row to `type`; exact where the types are equal or `type` is f32.
+inline void convert_element(const std::byte* from, ElementType from_type, std::size_t i, ElementType type, std::byte* to) noexcept {
+  if (from_type == type) {
+    std::memcpy(to, from + i * element_size(type), element_size(type));
+    return;
+  }
+  const float value = load_element(from, from_type, i);
+  if (type == ElementType::f32)
+    bytes::store(to, value);
+  else
+    bytes::store(to, type == ElementType::f16 ? to_half(value).bits : float_to_bf16(value));
+}
+
+/// <q, row>, the row in any element type.
+inline float dot_raw(std::span<const float> q, const std::byte* row, ElementType type) noexcept {
+  float sum = 0;
+  for (std::size_t i = 0; i < q.size(); ++i) sum += q[i] * load_element(row, type, i);
+  return sum;
+}
+
+/// sum += weight * row.
+inline void add_raw(float weight, const std::byte* row, ElementType type, std::span<float> sum) noexcept {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * load_element(row, type, i);
+}
+
+}  // namespace detail
+
+/// The vector as it came, in the element type given. Conditioning and Arithmetic do not touch it.
+class Raw {
+ public:
+  explicit Raw(std::size_t dim, ElementType element = ElementType::f16) noexcept : dim_(dim), element_(element) {}
+
+  std::size_t dim() const noexcept { return dim_; }
+  ElementType element() const noexcept { return element_; }
+  RecordShape shape() const noexcept { return {layout::padded(dim_), 0, 0, 0, dim_ * element_size(element_)}; }
+  std::uint64_t hash() const noexcept { return 0; }
+  CodecFormat format() const noexcept {
+    CodecFormat f;
+    f.kind = CodecKind::raw;
+    f.bits = static_cast<std::uint8_t>(8 * element_size(element_));
+    f.element = element_;
+    return f;
+  }
+
+  void encode(const VectorInput& in, Record& out) const noexcept {
+    for (std::size_t i = 0; i < dim_; ++i) detail::convert_element(in.row, in.type, i, element_, out.raw.data() + i * element_size(element_));
+  }
+  void prepare(std::span<const float> q, PreparedQuery& out) const { out.rotated.assign(q.begin(), q.end()); }
+  float score(const PreparedQuery& q, const RecordView& record, Arithmetic) const noexcept {
+    return detail::dot_raw(q.rotated, record.raw, element_);
+  }
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic) const noexcept {
+    for (std::size_t t = 0; t < weights.size(); ++t)
+      if (weights[t] != 0) detail::add_raw(weights[t], rows.raw + t * dim_ * element_size(element_), element_, sum.first(dim_));
+  }
+  void unrotate(std::span<float>) const noexcept {}
+
+ private:
+  std::size_t dim_;
+  ElementType element_;
+};
+
+}  // namespace tightkv::inline TIGHTKV_ABI
