@@ -1,7 +1,17 @@
 // matrix.hpp: the matrix type of the engine, and threads that share the rows of a product.
 #pragma once
 
+// GCC 12 takes its own AVX-512 intrinsics for uninitialized (GCC bug 105593). The mark holds for the place
+// where they are first included, so this header comes before others that use them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <Eigen/Core>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 #include <algorithm>
 #include <barrier>
 #include <cstddef>
