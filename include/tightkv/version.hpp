@@ -5,9 +5,10 @@
 #define TIGHTKV_VERSION_MINOR 1
 #define TIGHTKV_VERSION_PATCH 0
 
-// Two translation units with different target or floating-point flags compile the same inline function to different
-// code; with one name the linker would keep an arbitrary one, and an old CPU would meet an AVX instruction. So the
-// flags that change code generation are part of the namespace's name, and such units never merge.
+// Two translation units with different target or floating-point flags compile the same inline function to
+// different code; with one name the linker would keep an arbitrary one, and an old CPU would meet an AVX
+// instruction. So the flags that change code generation are part of the namespace's name, and such units
+// never merge.
 #if defined(__AVX512F__)
 #define TIGHTKV_ABI_ISA avx512
 #elif defined(__AVX2__)
@@ -38,6 +39,6 @@
 
 #define TIGHTKV_ABI_JOIN2(a, b, c, d, e) v##a##_##b##_##c##_##d##_##e
 #define TIGHTKV_ABI_JOIN(a, b, c, d, e) TIGHTKV_ABI_JOIN2(a, b, c, d, e)
-#define TIGHTKV_ABI                                                                                       \
+#define TIGHTKV_ABI                                                                                 \
   TIGHTKV_ABI_JOIN(TIGHTKV_VERSION_MAJOR, TIGHTKV_VERSION_MINOR, TIGHTKV_ABI_ISA, TIGHTKV_ABI_MATH, \
                    TIGHTKV_ABI_ERRORS)

@@ -13,9 +13,12 @@ class LevelTable {
  public:
   LevelTable() = default;
 
-  /// `levels`: 2^bits of them (or 2^(bits + 1) for a trellis), ascending. Not checked here: callers pass checked tables.
+  /// `levels`: 2^bits of them (or 2^(bits + 1) for a trellis), ascending. Not checked here: callers pass
+  /// checked tables.
   LevelTable(unsigned bits, std::uint32_t gain_q16, std::span<const std::int8_t> levels) noexcept
-      : count_(static_cast<std::uint16_t>(levels.size())), bits_(static_cast<std::uint8_t>(bits)), gain_q16_(gain_q16) {
+      : count_(static_cast<std::uint16_t>(levels.size())),
+        bits_(static_cast<std::uint8_t>(bits)),
+        gain_q16_(gain_q16) {
     std::copy(levels.begin(), levels.end(), levels_.begin());
   }
 
@@ -23,13 +26,14 @@ class LevelTable {
   std::uint32_t gain_q16() const noexcept { return gain_q16_; }
   std::span<const std::int8_t> levels() const noexcept { return {levels_.data(), count_}; }
 
-  /// The index among levels first, first + step, first + 2 step ... that is nearest to w (1/256 level units); a tie
-  /// goes to the upper level. The thresholds are the exact midpoints of the integer levels.
+  /// The index among levels first, first + step, first + 2 step ... that is nearest to w (1/256 level units);
+  /// a tie goes to the upper level. The thresholds are the exact midpoints of the integer levels.
   unsigned nearest(std::int32_t w, unsigned first = 0, unsigned step = 1) const noexcept {
     unsigned below = 0, above = (count_ - first + step - 1) / step;  // the answer is in [below, above)
     while (above - below > 1) {
       const unsigned middle = (below + above) / 2;
-      const std::int32_t threshold = (levels_[first + (middle - 1) * step] + levels_[first + middle * step]) * 128;
+      const std::int32_t threshold =
+          (levels_[first + (middle - 1) * step] + levels_[first + middle * step]) * 128;
       (w >= threshold ? below : above) = middle;
     }
     return first + below * step;
@@ -49,6 +53,20 @@ class LevelTable {
   std::uint32_t gain_q16_ = 0;
 };
 
+namespace detail {
+
+inline void scalar_encode(const LevelTable& table, std::span<const std::int32_t> w,
+                          std::span<std::uint8_t> codes) noexcept {
+  for (std::size_t i = 0; i < w.size(); ++i) codes[i] = static_cast<std::uint8_t>(table.nearest(w[i]));
+}
+
+inline void scalar_decode(const LevelTable& table, std::span<const std::uint8_t> codes,
+                          std::span<std::int8_t> out) noexcept {
+  for (std::size_t i = 0; i < codes.size(); ++i) out[i] = table.levels()[codes[i]];
+}
+
+}  // namespace detail
+
 /// A codebook that codes each coordinate by itself: code = index of the nearest level.
 class ScalarCodebook {
  public:
@@ -59,10 +77,10 @@ class ScalarCodebook {
   std::uint32_t gain_q16() const noexcept { return table_.gain_q16(); }
 
   void encode(std::span<const std::int32_t> w, std::span<std::uint8_t> codes) const noexcept {
-    for (std::size_t i = 0; i < w.size(); ++i) codes[i] = static_cast<std::uint8_t>(table_.nearest(w[i]));
+    detail::scalar_encode(table_, w, codes);
   }
   void decode(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
-    for (std::size_t i = 0; i < codes.size(); ++i) out[i] = table_.levels()[codes[i]];
+    detail::scalar_decode(table_, codes, out);
   }
 
  protected:

@@ -12,7 +12,8 @@ inline LevelTable uniform_levels(unsigned bits, std::uint32_t gain_q16) noexcept
   std::array<std::int8_t, 256> levels{};
   const int count = 1 << bits, step = bits == 8 ? 1 : 127 / (count - 1);
   for (int i = 0; i < count; ++i)
-    levels[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(bits == 8 ? std::max(i - 128, -127) : (2 * i - count + 1) * step);
+    levels[static_cast<std::size_t>(i)] =
+        static_cast<std::int8_t>(bits == 8 ? std::max(i - 128, -127) : (2 * i - count + 1) * step);
   return LevelTable(bits, gain_q16, std::span(levels).first(static_cast<std::size_t>(count)));
 }
 
@@ -33,7 +34,8 @@ class Uniform : public ScalarCodebook {
  public:
   static constexpr CodebookKind kind = CodebookKind::uniform;
 
-  explicit Uniform(std::size_t /*dim*/) noexcept : ScalarCodebook(detail::uniform_levels(Bits, detail::uniform_gain_q16(Bits))) {}
+  explicit Uniform(std::size_t /*dim*/) noexcept
+      : ScalarCodebook(detail::uniform_levels(Bits, detail::uniform_gain_q16(Bits))) {}
   std::uint64_t hash() const noexcept { return table().hash(kind); }
 };
 

@@ -11,8 +11,9 @@
 
 namespace tightkv::inline TIGHTKV_ABI::bytes {
 
-static_assert(std::endian::native == std::endian::little,
-              "tightkv's blocks are little-endian and used in place; a big-endian port needs swapped loads here");
+static_assert(
+    std::endian::native == std::endian::little,
+    "tightkv's blocks are little-endian and used in place; a big-endian port needs swapped loads here");
 
 template <class T>
 T load(const std::byte* from) noexcept {

@@ -1,5 +1,5 @@
-// core/fixed.hpp: the integer arithmetic that decides every stored byte. No float operation takes part, so the bytes
-// are the same on every CPU, compiler and flag.
+// core/fixed.hpp: the integer arithmetic that decides every stored byte. No float operation takes part, so
+// the bytes are the same on every CPU, compiler and flag.
 #pragma once
 
 #include <bit>
@@ -57,13 +57,15 @@ struct Scale {
   friend constexpr bool operator==(Scale, Scale) = default;
 };
 
-/// numerator / denominator * 2^exponent, rounded to 11 bits (nearest even). Needs numerator < 2^63 and 0 < denominator < 2^40.
+/// numerator / denominator * 2^exponent, rounded to 11 bits (nearest even). Needs numerator < 2^63 and 0 <
+/// denominator < 2^40.
 constexpr Scale ratio(std::uint64_t numerator, std::uint64_t denominator, int exponent) noexcept {
   if (numerator == 0) return {};
   const int up = std::countl_zero(numerator) - 1;
   numerator <<= up;
-  std::uint64_t quotient = numerator / denominator;                   // at least 2^22
-  quotient = (quotient << 1) | (numerator % denominator != 0 ? 1 : 0);  // a sticky bit keeps the rounding exact
+  std::uint64_t quotient = numerator / denominator;  // at least 2^22
+  quotient =
+      (quotient << 1) | (numerator % denominator != 0 ? 1 : 0);  // a sticky bit keeps the rounding exact
   const int drop = bit_length(quotient) - 11;
   std::uint64_t kept = detail::shift_right_even(quotient, drop);
   int e = exponent - up - 1 + drop;
@@ -90,7 +92,8 @@ constexpr std::int64_t from_half(Half h, int exponent, int unit) noexcept {
   const int field = (h.bits >> 10) & 31;
   const std::uint64_t mantissa = (h.bits & 1023u) | (field ? 1024u : 0u);
   const int shift = (field ? field : 1) - 25 + exponent - unit;
-  const auto magnitude = static_cast<std::int64_t>(shift >= 0 ? (mantissa ? mantissa << shift : 0) : detail::shift_right_even(mantissa, -shift));
+  const auto magnitude = static_cast<std::int64_t>(shift >= 0 ? (mantissa ? mantissa << shift : 0)
+                                                              : detail::shift_right_even(mantissa, -shift));
   return h.bits >> 15 ? -magnitude : magnitude;
 }
 

@@ -7,14 +7,16 @@
 
 #include "bytes.hpp"
 
-// A code of b bits is cut into planes of 4, 2 and 1 bits (high bits first; 8 bits are one plane). A plane of p bits is a
-// sequence of 32-bit lane words; a lane word holds 32/p codes, as 8/p slots of 4 codes, one code in each byte:
+// A code of b bits is cut into planes of 4, 2 and 1 bits (high bits first; 8 bits are one plane). A plane of
+// p bits is a sequence of 32-bit lane words; a lane word holds 32/p codes, as 8/p slots of 4 codes, one code
+// in each byte:
 //
-//      byte t (0..3) of the word, slot m:   bits [offset(m), offset(m) + p)   with offset(m) = reverse of the 3 bits of m
+//      byte t (0..3) of the word, slot m:   bits [offset(m), offset(m) + p)   with offset(m) = reverse of the
+//      3 bits of m
 //
-// so the words of a narrow plane are two interleaved words of the next wider one, and planes combine by shift and mask.
-// Sixteen lanes make a 64-byte word: one SIMD register. After the unpack each byte is one code, four codes of a lane
-// feed one u8 x s8 dot product, and lanes are never summed across:
+// so the words of a narrow plane are two interleaved words of the next wider one, and planes combine by shift
+// and mask. Sixteen lanes make a 64-byte word: one SIMD register. After the unpack each byte is one code,
+// four codes of a lane feed one u8 x s8 dot product, and lanes are never summed across:
 //
 //      keys     lane = token (16 tokens a tile), slots run along the dims of the vector
 //      values   lane = dim (16 dims a word),     slots run along the tokens of the block
@@ -56,8 +58,12 @@ constexpr Planes planes(unsigned bits) noexcept {
 constexpr unsigned slot_offset(unsigned m) noexcept { return ((m & 1u) << 2) | (m & 2u) | ((m & 4u) >> 2); }
 
 /// Bytes of the codes of one key tile; of the values of one block.
-constexpr std::size_t key_tile_bytes(std::size_t padded_dim, unsigned bits) noexcept { return 2 * padded_dim * bits; }
-constexpr std::size_t value_block_bytes(std::size_t padded_dim, unsigned bits) noexcept { return 8 * padded_dim * bits; }
+constexpr std::size_t key_tile_bytes(std::size_t padded_dim, unsigned bits) noexcept {
+  return 2 * padded_dim * bits;
+}
+constexpr std::size_t value_block_bytes(std::size_t padded_dim, unsigned bits) noexcept {
+  return 8 * padded_dim * bits;
+}
 
 /// One code's place in a plane.
 struct Place {
@@ -66,8 +72,8 @@ struct Place {
 };
 
 /// Key tile, plane of `p` bits: token 0..15, dim < padded_dim; relative to the plane's first byte.
-/// Where a 1-bit plane ends in half a word (padded_dim % 32 == 16), its 16 dims take 32 bytes, 2 a lane: the bytes 2
-/// and 3 of the full word are moved to the odd bits of bytes 0 and 1.
+/// Where a 1-bit plane ends in half a word (padded_dim % 32 == 16), its 16 dims take 32 bytes, 2 a lane: the
+/// bytes 2 and 3 of the full word are moved to the odd bits of bytes 0 and 1.
 constexpr Place key_place(std::size_t padded_dim, unsigned p, std::size_t token, std::size_t dim) noexcept {
   const std::size_t per_word = 32 / p, word = dim / per_word, within = dim % per_word, t = within % 4;
   const unsigned offset = slot_offset(static_cast<unsigned>(within / 4));
@@ -84,7 +90,11 @@ constexpr Place value_place(std::size_t padded_dim, unsigned p, std::size_t toke
   return {word * 64 + dim % lanes * 4 + within % 4, slot_offset(static_cast<unsigned>(within / 4))};
 }
 
-constexpr std::size_t key_plane_bytes(std::size_t padded_dim, unsigned p) noexcept { return 2 * padded_dim * p; }
-constexpr std::size_t value_plane_bytes(std::size_t padded_dim, unsigned p) noexcept { return 8 * padded_dim * p; }
+constexpr std::size_t key_plane_bytes(std::size_t padded_dim, unsigned p) noexcept {
+  return 2 * padded_dim * p;
+}
+constexpr std::size_t value_plane_bytes(std::size_t padded_dim, unsigned p) noexcept {
+  return 8 * padded_dim * p;
+}
 
 }  // namespace tightkv::inline TIGHTKV_ABI::layout

@@ -1,4 +1,5 @@
-// core/random.hpp: counter-based random numbers whose bits depend on (seed, stream, counter) and nothing else.
+// core/random.hpp: counter-based random numbers whose bits depend on (seed, stream, counter) and nothing
+// else.
 #pragma once
 
 #include <array>
@@ -8,11 +9,13 @@
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// A random function: bits(i) is the i-th 64-bit word, in any order, without state. Word i is the SplitMix64 output
-/// for state key + i * golden (Steele, Lea, Flood 2014); the key mixes seed and stream so that streams do not overlap.
+/// A random function: bits(i) is the i-th 64-bit word, in any order, without state. Word i is the SplitMix64
+/// output for state key + i * golden (Steele, Lea, Flood 2014); the key mixes seed and stream so that streams
+/// do not overlap.
 class Random {
  public:
-  constexpr Random(std::uint64_t seed, std::uint64_t stream) noexcept : key_(mix(mix(seed + golden) ^ (stream * golden))) {}
+  constexpr Random(std::uint64_t seed, std::uint64_t stream) noexcept
+      : key_(mix(mix(seed + golden) ^ (stream * golden))) {}
 
   constexpr std::uint64_t bits(std::uint64_t counter) const noexcept { return mix(key_ + counter * golden); }
 
@@ -27,10 +30,16 @@ class Random {
 };
 
 /// Streams: one number per use of randomness, so that no two parts of the library share bits under one seed.
-enum class RandomStream : std::uint64_t { hadamard_signs = 1, haar = 2, gaussian_sketch = 3, orthogonal_sketch = 4, srht_sketch = 5 };
+enum class RandomStream : std::uint64_t {
+  hadamard_signs = 1,
+  haar = 2,
+  gaussian_sketch = 3,
+  orthogonal_sketch = 4,
+  srht_sketch = 5
+};
 
-/// Standard normal numbers in units of 2^-16, by the polar method in integers (Marsaglia 1964): no libm, so the same
-/// bits everywhere. The grid is the only visible error.
+/// Standard normal numbers in units of 2^-16, by the polar method in integers (Marsaglia 1964): no libm, so
+/// the same bits everywhere. The grid is the only visible error.
 class IntegerNormal {
  public:
   constexpr IntegerNormal(std::uint64_t seed, RandomStream stream) noexcept

@@ -3,16 +3,17 @@
 
 #include <vector>
 
-#include "concepts.hpp"
+#include "fixed.hpp"
+#include "format.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// How score and accumulate round: `integer` is what the kernels do (int8 or 16-bit query, 16-bit weights), `exact`
-/// keeps the query and the weights in binary32.
+/// How score and accumulate round: `integer` is what the kernels do (int8 or 16-bit query, 16-bit weights),
+/// `exact` keeps the query and the weights in binary32.
 enum class Arithmetic : std::uint8_t { integer, exact };
 
-/// What one vector takes in a block: `bits` a dim of `dim` (padded), `sign_rows` sign bits (padded), `scales` halfs, and
-/// `raw_bytes` stored as they came.
+/// What one vector takes in a block: `bits` a dim of `dim` (padded), `sign_rows` sign bits (padded), `scales`
+/// halfs, and `raw_bytes` stored as they came.
 struct RecordShape {
   std::size_t dim = 0;
   unsigned bits = 0;
@@ -24,13 +25,16 @@ struct RecordShape {
     return layout::key_tile_bytes(dim, bits) + layout::key_tile_bytes(sign_rows, 1);
   }
   constexpr std::size_t value_block_bytes() const noexcept { return layout::value_block_bytes(dim, bits); }
-  /// Codes, signs, scales and raw part of one vector; fractional bytes do not occur since dims are padded to 16.
-  constexpr std::size_t bytes_per_vector() const noexcept { return (dim * bits + sign_rows) / 8 + 2 * scales + raw_bytes; }
+  /// Codes, signs, scales and raw part of one vector; fractional bytes do not occur since dims are padded
+  /// to 16.
+  constexpr std::size_t bytes_per_vector() const noexcept {
+    return (dim * bits + sign_rows) / 8 + 2 * scales + raw_bytes;
+  }
   friend constexpr bool operator==(const RecordShape&, const RecordShape&) = default;
 };
 
-/// One vector on its way into a block: as integers x * 2^unit (conditioned, |x_i| < 2^headroom_bits, used up by encode),
-/// and as the row that the engine appended, for codecs that keep values raw.
+/// One vector on its way into a block: as integers x * 2^unit (conditioned, |x_i| < 2^headroom_bits, used up
+/// by encode), and as the row that the engine appended, for codecs that keep values raw.
 struct VectorInput {
   std::span<std::int32_t> x;
   int unit = 0;
@@ -52,16 +56,17 @@ struct Record {
   }
 };
 
-/// The same, read back from a block: scales as floats.
+/// The same, read back from a block: codes as int8 levels (by the codec's levels()), scales as floats.
 struct RecordView {
-  std::span<const std::uint8_t> codes, signs;
+  std::span<const std::int8_t> levels;
+  std::span<const std::uint8_t> signs;
   std::span<const float> scales;
   const std::byte* raw = nullptr;
 };
 
-/// The records of a block's values side by side: codes (tokens, dim), scales (tokens, scales a vector).
+/// The records of a block side by side: levels (tokens, dim padded), scales (tokens, scales a vector).
 struct BlockRows {
-  std::span<const std::uint8_t> codes;
+  std::span<const std::int8_t> levels;
   std::span<const float> scales;
   const std::byte* raw = nullptr;  // (tokens, raw_bytes)
 };
@@ -72,12 +77,14 @@ namespace detail {
 constexpr int headroom_bits(std::size_t dim) noexcept { return 25 - (fixed::bit_length(dim - 1) + 1) / 2; }
 
 /// Shifts the values so that the largest has headroom_bits(dim) bits; returns the shift. All zero: 0.
-inline int normalise(std::span<const std::int64_t> values, std::span<std::int32_t> out, std::size_t dim) noexcept {
+inline int normalise(std::span<const std::int64_t> values, std::span<std::int32_t> out,
+                     std::size_t dim) noexcept {
   std::uint64_t all = 0;
   for (const std::int64_t v : values) all |= static_cast<std::uint64_t>(v < 0 ? -v : v);
   const int shift = all == 0 ? 0 : fixed::bit_length(all) - headroom_bits(dim);
   for (std::size_t i = 0; i < values.size(); ++i)
-    out[i] = static_cast<std::int32_t>(shift >= 0 ? fixed::shift_round(values[i], shift) : values[i] * (std::int64_t{1} << -shift));
+    out[i] = static_cast<std::int32_t>(shift >= 0 ? fixed::shift_round(values[i], shift)
+                                                  : values[i] * (std::int64_t{1} << -shift));
   return shift;
 }
 

@@ -27,11 +27,10 @@ namespace detail {
 
 inline void append_piece(std::string& to, std::string_view piece) { to += piece; }
 inline void append_piece(std::string& to, std::integral auto number) { to += std::to_string(number); }
-inline void append_piece(std::string& to, std::floating_point auto number) {
-  to += std::to_string(number);
-}
+inline void append_piece(std::string& to, std::floating_point auto number) { to += std::to_string(number); }
 
-/// Joins words and numbers to one sentence: join("dim ", 7, " is odd"). Independent of the locale for integers.
+/// Joins words and numbers to one sentence: join("dim ", 7, " is odd"). Independent of the locale for
+/// integers.
 template <class... Pieces>
 std::string join(const Pieces&... pieces) {
   std::string text;
@@ -84,7 +83,7 @@ inline void throw_if_failed(const Status& status) {
 }  // namespace tightkv::inline TIGHTKV_ABI
 
 /// Leaves the calling function with the failed Status of `expression`.
-#define TIGHTKV_TRY(expression)                                                         \
-  do {                                                                                  \
+#define TIGHTKV_TRY(expression)                                                          \
+  do {                                                                                   \
     if (auto tightkv_status = (expression); !tightkv_status.ok()) return tightkv_status; \
   } while (false)

@@ -85,8 +85,8 @@ constexpr std::uint16_t float_to_bf16(float x) noexcept {
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/// What an engine hands over: element (token, head, i) is at data + token * token_stride + head * head_stride + i,
-/// strides counted in elements. Nothing is aligned.
+/// What an engine hands over: element (token, head, i) is at data + token * token_stride + head * head_stride
+/// + i, strides counted in elements. Nothing is aligned.
 struct TensorView {
   const void* data = nullptr;
   ElementType type = ElementType::f32;
@@ -94,14 +94,22 @@ struct TensorView {
   std::ptrdiff_t token_stride = 0, head_stride = 0;
 
   const std::byte* row(std::size_t token, std::size_t head) const noexcept {
-    const auto offset = static_cast<std::ptrdiff_t>(token) * token_stride + static_cast<std::ptrdiff_t>(head) * head_stride;
+    const auto offset =
+        static_cast<std::ptrdiff_t>(token) * token_stride + static_cast<std::ptrdiff_t>(head) * head_stride;
     return static_cast<const std::byte*>(data) + offset * static_cast<std::ptrdiff_t>(element_size(type));
   }
 };
 
 /// A dense [tokens][heads][dim] array.
-inline TensorView contiguous(const float* data, std::size_t tokens, std::size_t heads, std::size_t dim) noexcept {
-  return {data, ElementType::f32, tokens, heads, dim, static_cast<std::ptrdiff_t>(heads * dim), static_cast<std::ptrdiff_t>(dim)};
+inline TensorView contiguous(const float* data, std::size_t tokens, std::size_t heads,
+                             std::size_t dim) noexcept {
+  return {data,
+          ElementType::f32,
+          tokens,
+          heads,
+          dim,
+          static_cast<std::ptrdiff_t>(heads * dim),
+          static_cast<std::ptrdiff_t>(dim)};
 }
 
 namespace detail {

@@ -5,8 +5,10 @@
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
 
-/// sum[i] += sum_t weights[t] levels[t * stride + i]. levels: (tokens, stride), the first sum.size() columns are used.
-inline void accumulate(std::span<const std::int8_t> levels, std::size_t stride, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) noexcept {
+/// sum[i] += sum_t weights[t] levels[t * stride + i]. levels: (tokens, stride), the first sum.size() columns
+/// are used.
+inline void accumulate(std::span<const std::int8_t> levels, std::size_t stride,
+                       std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) noexcept {
   if (arithmetic == Arithmetic::integer)
     accumulate_integer(scalar{}, levels, stride, weights, sum);
   else

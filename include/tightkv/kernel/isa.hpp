@@ -1,4 +1,5 @@
-// kernel/isa.hpp: the instruction sets that kernels are written for, as tags. Only the scalar definition exists so far.
+// kernel/isa.hpp: the instruction sets that kernels are written for, as tags. Only the scalar definition
+// exists so far.
 #pragma once
 
 #include "../version.hpp"

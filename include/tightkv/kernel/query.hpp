@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../core/record.hpp"
+#include "../core/concepts.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
@@ -13,8 +13,9 @@ struct IntegerVector {
   float scale = 0;
   bool wide = false;
 
-  /// Rounds to nearest with the largest value at the end of the range: 127, or 32,385 if `two_planes`. The error of a
-  /// value is at most scale / 2. 8 bits are below the noise of codes up to 5 bits, 16 bits below that of 8-bit codes.
+  /// Rounds to nearest with the largest value at the end of the range: 127, or 32,385 if `two_planes`. The
+  /// error of a value is at most scale / 2. 8 bits are below the noise of codes up to 5 bits, 16 bits below
+  /// that of 8-bit codes.
   void assign(std::span<const float> values, bool two_planes) {
     wide = two_planes;
     high.assign(values.size(), 0);
@@ -47,6 +48,7 @@ struct PreparedQuery {
   std::vector<float> sketch;     // (sign_rows padded): kappa S q, zero in the padding
   IntegerVector sketch_code;     // of `sketch`
   std::vector<float> group_sum;  // (groups): sum of q over a group, for the zero points of GroupQuant
+  std::vector<float> raw;        // (raw dims): the part of q that meets raw dims (Split)
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

@@ -46,7 +46,9 @@ class DenseSketch {
 
  protected:
   DenseSketch(std::size_t dim, std::size_t rows, std::vector<std::int32_t> values, int grid)
-      : dim_(dim), rows_(rows), unit_(fixed::power_of_two(-grid)),
+      : dim_(dim),
+        rows_(rows),
+        unit_(fixed::power_of_two(-grid)),
         values_(std::make_shared<const std::vector<std::int32_t>>(std::move(values))) {
     bytes::Hash hash;
     for (const std::int32_t v : *values_) hash.add(v);

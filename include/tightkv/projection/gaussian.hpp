@@ -7,12 +7,14 @@
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// Unbiased for every input; variance |r|^2 (pi/2 |q|^2 - a^2) / rows, a = <q, r/|r|> (reference: arXiv 2406.03482).
+/// Unbiased for every input; variance |r|^2 (pi/2 |q|^2 - a^2) / rows, a = <q, r/|r|> (reference: arXiv
+/// 2406.03482).
 class Gaussian : public DenseSketch {
  public:
   static constexpr ProjectionKind kind = ProjectionKind::gaussian;
 
-  Gaussian(std::size_t dim, std::size_t rows, std::uint64_t seed) : DenseSketch(dim, rows, entries(dim * rows, seed), 16) {}
+  Gaussian(std::size_t dim, std::size_t rows, std::uint64_t seed)
+      : DenseSketch(dim, rows, entries(dim * rows, seed), 16) {}
 
   double constant() const noexcept { return gaussian_sketch_constant(rows()); }
 

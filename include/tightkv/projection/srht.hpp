@@ -6,8 +6,9 @@
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// The first `rows` coordinates of two Hadamard rounds with signs of their own. The constant is Orthogonal's; unlike
-/// there it is not exact for every input, measured bias with two rounds: none visible (one round: 0.14 %).
+/// The first `rows` coordinates of two Hadamard rounds with signs of their own. The constant is Orthogonal's;
+/// unlike there it is not exact for every input, measured bias with two rounds: none visible (one round: 0.14
+/// %).
 class Srht {
  public:
   static constexpr ProjectionKind kind = ProjectionKind::srht;
@@ -39,7 +40,9 @@ class Srht {
   }
 
   double constant() const noexcept { return orthogonal_sketch_constant(dim(), rows_); }
-  std::uint64_t hash() const noexcept { return bytes::Hash{}.add(transform_.hash()).add(static_cast<std::uint32_t>(rows_)).value(); }
+  std::uint64_t hash() const noexcept {
+    return bytes::Hash{}.add(transform_.hash()).add(static_cast<std::uint32_t>(rows_)).value();
+  }
 
  private:
   std::size_t rows_;

@@ -1,4 +1,5 @@
-// quantizer/group_quant.hpp: asymmetric min/max codes in groups of dims: the rival that engines know, and vLLM's values.
+// quantizer/group_quant.hpp: asymmetric min/max codes in groups of dims: the rival that engines know, and
+// vLLM's values.
 #pragma once
 
 #include "../kernel/accumulate.hpp"
@@ -6,15 +7,14 @@
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// x = minimum + step * code within a group of dims; no rotation. bits 2, 3, 4 or 8; bits * d + 32 bits a group.
-/// Codes are chosen against minimum and step as they are stored, so a vector decodes within half a step.
+/// x = minimum + step * code within a group of dims; no rotation. bits 2, 3, 4 or 8; bits * d + 32 bits a
+/// group. Codes are chosen against minimum and step as they are stored, so a vector decodes within half a
+/// step.
 class GroupQuant {
  public:
   /// `group`: a multiple of 16 (32, 64, 128 are usual), 0 = the whole vector; the last group may be shorter.
   GroupQuant(std::size_t dim, unsigned bits, std::size_t group) noexcept
-      : dim_(dim), group_(group == 0 || group > dim ? layout::padded(dim) : group), bits_(bits) {
-    for (std::size_t i = 0; i < levels_.size(); ++i) levels_[i] = static_cast<std::int8_t>(bits == 8 ? static_cast<int>(i) - 128 : static_cast<int>(i & ((1u << bits) - 1u)));
-  }
+      : dim_(dim), group_(group == 0 || group > dim ? layout::padded(dim) : group), bits_(bits) {}
 
   std::size_t dim() const noexcept { return dim_; }
   std::size_t groups() const noexcept { return (dim_ + group_ - 1) / group_; }
@@ -29,14 +29,17 @@ class GroupQuant {
     return f;
   }
 
-  /// scales: step of group g at [2 g], minimum at [2 g + 1]; of 8 bits the value of code 128, so that levels fit int8.
+  /// scales: step of group g at [2 g], minimum at [2 g + 1]; of 8 bits the value of code 128, so that levels
+  /// fit int8.
   void encode(const VectorInput& in, Record& out) const noexcept {
     const int top = (1 << bits_) - 1, zero_code = bits_ == 8 ? 128 : 0;
     for (std::size_t g = 0; g < groups(); ++g) {
       const auto part = in.x.subspan(g * group_, std::min(group_, dim_ - g * group_));
       const auto [low, high] = std::minmax_element(part.begin(), part.end());
       const std::int64_t range = std::int64_t{*high} - *low;
-      fixed::Scale step = range == 0 ? fixed::Scale{} : fixed::ratio(static_cast<std::uint64_t>(range), static_cast<std::uint64_t>(top), 0);
+      fixed::Scale step =
+          range == 0 ? fixed::Scale{}
+                     : fixed::ratio(static_cast<std::uint64_t>(range), static_cast<std::uint64_t>(top), 0);
       const fixed::Scale minimum = fixed::round_to_scale(*low + (range * zero_code + top / 2) / top, 0);
       const std::int64_t base = at_q8(minimum), step_q8 = at_q8(step);
       for (std::size_t i = 0; i < part.size(); ++i) {
@@ -64,14 +67,14 @@ class GroupQuant {
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
     float sum = 0;
     for (std::size_t g = 0; g < groups(); ++g)
-      sum += record.scales[2 * g] * group_dot(q, record.codes, g, arithmetic) + record.scales[2 * g + 1] * q.group_sum[g];
+      sum += record.scales[2 * g] * group_dot(q, record.levels, g, arithmetic) +
+             record.scales[2 * g + 1] * q.group_sum[g];
     return sum;
   }
 
-  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) const noexcept {
-    std::int8_t levels[layout::block_tokens * max_head_dim];
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum,
+                  Arithmetic arithmetic) const noexcept {
     const std::size_t n = layout::padded(dim_), per_vector = 2 * groups();
-    for (std::size_t i = 0; i < weights.size() * n; ++i) levels[i] = levels_[rows.codes[i]];
     for (std::size_t g = 0; g < groups(); ++g) {
       const std::size_t begin = g * group_, width = std::min(group_, n - begin);
       float scaled[layout::block_tokens], minimum = 0;
@@ -80,30 +83,42 @@ class GroupQuant {
         minimum += weights[t] * rows.scales[t * per_vector + 2 * g + 1];
       }
       const auto part = sum.subspan(begin, width);
-      kernel::accumulate(std::span<const std::int8_t>(levels).subspan(begin), n, {scaled, weights.size()}, part, arithmetic);
+      kernel::accumulate(rows.levels.subspan(begin), n, {scaled, weights.size()}, part, arithmetic);
       for (float& v : part) v += minimum;
     }
   }
 
   void unrotate(std::span<float>) const noexcept {}
+  void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
+    const int zero_code = bits_ == 8 ? 128 : 0;
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      out[i] = static_cast<std::int8_t>(static_cast<int>(codes[i]) - zero_code);
+  }
+  void decode(const RecordView& record, std::span<float> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t g = i / group_;
+      out[i] = record.scales[2 * g] * static_cast<float>(record.levels[i]) + record.scales[2 * g + 1];
+    }
+  }
 
  private:
   /// A scale in units of 2^-8 of those of the vector.
   static std::int64_t at_q8(fixed::Scale s) noexcept {
     const int shift = s.exponent + 8;
-    return shift >= 0 ? std::int64_t{s.mantissa} * (std::int64_t{1} << shift) : fixed::shift_round(s.mantissa, -shift);
+    return shift >= 0 ? std::int64_t{s.mantissa} * (std::int64_t{1} << shift)
+                      : fixed::shift_round(s.mantissa, -shift);
   }
 
-  float group_dot(const PreparedQuery& q, std::span<const std::uint8_t> codes, std::size_t g, Arithmetic arithmetic) const noexcept {
-    const std::size_t begin = g * group_, width = std::min(group_, codes.size() - begin);
-    std::int8_t levels[max_head_dim];
-    for (std::size_t i = 0; i < width; ++i) levels[i] = levels_[codes[begin + i]];
-    return kernel::dot_range({levels, width}, begin, q.code, q.rotated, arithmetic);
+  float group_dot(const PreparedQuery& q, std::span<const std::int8_t> levels, std::size_t g,
+                  Arithmetic arithmetic) const noexcept {
+    const std::size_t begin = g * group_, width = std::min(group_, levels.size() - begin);
+    return kernel::dot_range(levels.subspan(begin, width), begin, q.code, q.rotated, arithmetic);
   }
 
   std::size_t dim_, group_;
   unsigned bits_;
-  std::array<std::int8_t, 256> levels_{};
 };
+
+static_assert(KeyCodec<GroupQuant> && ValueCodec<GroupQuant>);
 
 }  // namespace tightkv::inline TIGHTKV_ABI

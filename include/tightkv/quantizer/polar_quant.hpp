@@ -11,10 +11,12 @@ namespace tightkv::inline TIGHTKV_ABI {
 
 namespace detail {
 
-/// Factors tried on w before coding, in units of 2^-14, the neutral one first so that it wins ties. The best codeword of
-/// a product codebook is nearest-level coding at some factor (algorithms 2.2); the factor itself is not stored.
+/// Factors tried on w before coding, in units of 2^-14, the neutral one first so that it wins ties. The best
+/// codeword of a product codebook is nearest-level coding at some factor (algorithms 2.2); the factor itself
+/// is not stored.
 inline std::span<const std::uint32_t> search_factors(unsigned points) noexcept {
-  static constexpr std::array<std::uint32_t, 9> nine = {16384, 16060, 16715, 15742, 17052, 15430, 17397, 15124, 17749};
+  static constexpr std::array<std::uint32_t, 9> nine = {16384, 16060, 16715, 15742, 17052,
+                                                        15430, 17397, 15124, 17749};
   static constexpr std::array<std::uint32_t, 5> five = {16384, 15900, 16883, 15430, 17397};
   static constexpr std::array<std::uint32_t, 3> three = {16384, 15900, 16883};
   if (points >= 9) return nine;
@@ -32,16 +34,26 @@ inline std::span<const std::uint32_t> search_factors(unsigned points) noexcept {
 /// Var = (1 - <q, x>^2) V / d with V = d / (d - 1) E[tan^2 angle(Y, c)] (algorithms 2.1).
 template <class R, class C, class S = scale::Unbiased>
 class PolarQuant {
-  static_assert(Rotation<R>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the first type does not model tightkv::Rotation");
-  static_assert(Codebook<C>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the second type does not model tightkv::Codebook");
-  static_assert(ScalePolicy<S>, "tightkv: PolarQuant<Rotation, Codebook, Scale>: the third type does not model tightkv::ScalePolicy");
+  static_assert(
+      Rotation<R>,
+      "tightkv: PolarQuant<Rotation, Codebook, Scale>: the first type does not model tightkv::Rotation");
+  static_assert(
+      Codebook<C>,
+      "tightkv: PolarQuant<Rotation, Codebook, Scale>: the second type does not model tightkv::Codebook");
+  static_assert(
+      ScalePolicy<S>,
+      "tightkv: PolarQuant<Rotation, Codebook, Scale>: the third type does not model tightkv::ScalePolicy");
 
  public:
   /// `dim` even, 2 to 1024. `search_points`: 1, 3, 5 or 9 encodings tried a vector.
-  PolarQuant(std::size_t dim, std::uint64_t seed, unsigned search_points = 1) : PolarQuant(R(dim, seed), C(dim), S{}, search_points) {}
+  PolarQuant(std::size_t dim, std::uint64_t seed, unsigned search_points = 1)
+      : PolarQuant(R(dim, seed), C(dim), S{}, search_points) {}
 
   PolarQuant(R rotation, C codebook, S scale_policy, unsigned search_points)
-      : rotation_(std::move(rotation)), codebook_(std::move(codebook)), scale_(scale_policy), search_points_(search_points),
+      : rotation_(std::move(rotation)),
+        codebook_(std::move(codebook)),
+        scale_(scale_policy),
+        search_points_(search_points),
         unit_q32_(fixed::isqrt(std::uint64_t{rotation_.dim()} << 32) * codebook_.gain_q16()) {}
 
   std::size_t dim() const noexcept { return rotation_.dim(); }
@@ -61,7 +73,9 @@ class PolarQuant {
     return f;
   }
 
-  std::uint64_t hash() const noexcept { return bytes::Hash{}.add(rotation_.hash()).add(codebook_.hash()).value(); }
+  std::uint64_t hash() const noexcept {
+    return bytes::Hash{}.add(rotation_.hash()).add(codebook_.hash()).value();
+  }
 
   /// A zero vector gets scale 0, so it decodes to zeros and scores exactly 0.
   void encode(const VectorInput& in, Record& out) const noexcept {
@@ -89,7 +103,8 @@ class PolarQuant {
     const auto factors = detail::search_factors(search_points_);
     for (const std::uint32_t factor : factors) {
       const auto gain = static_cast<std::int64_t>((gain_q26 * factor) >> 14);
-      for (std::size_t i = 0; i < y.size(); ++i) w[i] = static_cast<std::int32_t>(fixed::shift_round(y[i] * gain, 26));
+      for (std::size_t i = 0; i < y.size(); ++i)
+        w[i] = static_cast<std::int32_t>(fixed::shift_round(y[i] * gain, 26));
       codebook_.encode({w, padded}, {candidate, padded});
       codebook_.decode({candidate, padded}, {levels, padded});
       std::int64_t ip = 0, cc = 0;
@@ -119,21 +134,28 @@ class PolarQuant {
 
   /// The logit <q, x^> of one record.
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
-    std::int8_t levels[max_head_dim];
-    codebook_.decode(record.codes, {levels, record.codes.size()});
-    return record.scales[0] * kernel::dot({levels, record.codes.size()}, q.code, q.rotated, arithmetic);
+    return record.scales[0] * kernel::dot(record.levels, q.code, q.rotated, arithmetic);
   }
 
-  /// sum_t weights[t] x^_t in the rotated domain, added to sum (dim padded); unrotate() at the end of all blocks.
-  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) const noexcept {
-    std::int8_t levels[layout::block_tokens * max_head_dim];
+  /// sum_t weights[t] x^_t in the rotated domain, added to sum (dim padded); unrotate() at the end of all
+  /// blocks.
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum,
+                  Arithmetic arithmetic) const noexcept {
     float scaled[layout::block_tokens];
-    const std::size_t n = sum.size();
-    for (std::size_t t = 0; t < weights.size(); ++t) {
-      codebook_.decode(rows.codes.subspan(t * n, n), {levels + t * n, n});
-      scaled[t] = weights[t] * rows.scales[t];
-    }
-    kernel::accumulate({levels, weights.size() * n}, n, {scaled, weights.size()}, sum, arithmetic);
+    for (std::size_t t = 0; t < weights.size(); ++t) scaled[t] = weights[t] * rows.scales[t];
+    kernel::accumulate(rows.levels, sum.size(), {scaled, weights.size()}, sum, arithmetic);
+  }
+
+  /// The int8 levels of codes; sizes equal, the padded dim.
+  void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
+    codebook_.decode(codes, out);
+  }
+
+  /// x^, out.size() == dim().
+  void decode(const RecordView& record, std::span<float> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = record.scales[0] * static_cast<float>(record.levels[i]);
+    rotation_.inverse(out);
   }
 
   /// Back from the rotated domain, in place.

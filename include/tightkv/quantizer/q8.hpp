@@ -30,7 +30,8 @@ class Q8 {
     for (std::size_t g = 0; g < groups(); ++g) {
       const auto part = in.x.subspan(g * group, std::min(group, dim_ - g * group));
       std::int64_t largest = 0;
-      for (const std::int32_t v : part) largest = std::max<std::int64_t>(largest, v < 0 ? -std::int64_t{v} : v);
+      for (const std::int32_t v : part)
+        largest = std::max<std::int64_t>(largest, v < 0 ? -std::int64_t{v} : v);
       if (largest == 0) continue;
       fixed::Scale scale = fixed::ratio(static_cast<std::uint64_t>(largest), 127, 0);
       // code = x / scale with the scale as stored: 2^32 / scale in integers, rounded once.
@@ -54,31 +55,38 @@ class Q8 {
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
     float sum = 0;
     for (std::size_t g = 0; g < groups(); ++g) {
-      const std::size_t begin = g * group, width = std::min(group, record.codes.size() - begin);
-      std::int8_t levels[group];
-      for (std::size_t i = 0; i < width; ++i) levels[i] = level(record.codes[begin + i]);
-      sum += record.scales[g] * kernel::dot_range({levels, width}, begin, q.code, q.rotated, arithmetic);
+      const std::size_t begin = g * group, width = std::min(group, record.levels.size() - begin);
+      sum += record.scales[g] *
+             kernel::dot_range(record.levels.subspan(begin, width), begin, q.code, q.rotated, arithmetic);
     }
     return sum;
   }
 
-  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic arithmetic) const noexcept {
-    std::int8_t levels[layout::block_tokens * max_head_dim];
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum,
+                  Arithmetic arithmetic) const noexcept {
     const std::size_t n = layout::padded(dim_);
-    for (std::size_t i = 0; i < weights.size() * n; ++i) levels[i] = level(rows.codes[i]);
     for (std::size_t g = 0; g < groups(); ++g) {
       float scaled[layout::block_tokens];
       for (std::size_t t = 0; t < weights.size(); ++t) scaled[t] = weights[t] * rows.scales[t * groups() + g];
-      kernel::accumulate(std::span<const std::int8_t>(levels).subspan(g * group), n, {scaled, weights.size()},
+      kernel::accumulate(rows.levels.subspan(g * group), n, {scaled, weights.size()},
                          sum.subspan(g * group, std::min(group, n - g * group)), arithmetic);
     }
   }
 
   void unrotate(std::span<float>) const noexcept {}
+  void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      out[i] = static_cast<std::int8_t>(static_cast<int>(codes[i]) - 128);
+  }
+  void decode(const RecordView& record, std::span<float> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = record.scales[i / group] * static_cast<float>(record.levels[i]);
+  }
 
  private:
-  static std::int8_t level(std::uint8_t code) noexcept { return static_cast<std::int8_t>(static_cast<int>(code) - 128); }
   std::size_t dim_;
 };
+
+static_assert(KeyCodec<Q8> && ValueCodec<Q8>);
 
 }  // namespace tightkv::inline TIGHTKV_ABI

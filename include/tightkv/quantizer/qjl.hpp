@@ -1,4 +1,5 @@
-// quantizer/qjl.hpp: one sign bit per row of a sketch and the norm. Keeps inner products only, so it is no value codec.
+// quantizer/qjl.hpp: one sign bit per row of a sketch and the norm. Keeps inner products only, so it is no
+// value codec.
 #pragma once
 
 #include "../kernel/score.hpp"
@@ -41,12 +42,15 @@ class QJL {
 
  public:
   /// `rows` of the sketch, at most 1024; 0 = dim.
-  QJL(std::size_t dim, std::uint64_t seed, std::size_t rows = 0) : projection_(dim, rows ? rows : dim, seed) {}
+  QJL(std::size_t dim, std::uint64_t seed, std::size_t rows = 0)
+      : projection_(dim, rows ? rows : dim, seed) {}
   explicit QJL(P projection) : projection_(std::move(projection)) {}
 
   std::size_t dim() const noexcept { return projection_.dim(); }
   const P& projection() const noexcept { return projection_; }
-  RecordShape shape() const noexcept { return {layout::padded(dim()), 0, layout::padded(projection_.rows()), 1, 0}; }
+  RecordShape shape() const noexcept {
+    return {layout::padded(dim()), 0, layout::padded(projection_.rows()), 1, 0};
+  }
 
   CodecFormat format() const noexcept {
     CodecFormat f;
@@ -64,11 +68,15 @@ class QJL {
     out.scales[0] = detail::norm(in.x, in.unit);
   }
 
-  void prepare(std::span<const float> q, PreparedQuery& out) const { detail::prepare_sketch(projection_, q, out); }
+  void prepare(std::span<const float> q, PreparedQuery& out) const {
+    detail::prepare_sketch(projection_, q, out);
+  }
 
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
     return record.scales[0] * kernel::dot_signs(record.signs, q.sketch_code, q.sketch, arithmetic);
   }
+
+  void levels(std::span<const std::uint8_t>, std::span<std::int8_t>) const noexcept {}
 
   /// The vector whose inner products the score is: |x| kappa S^T sign(S x). For study; far from x.
   void decode(const RecordView& record, std::span<float> out) const noexcept {

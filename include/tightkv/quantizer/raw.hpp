@@ -8,7 +8,8 @@ namespace tightkv::inline TIGHTKV_ABI {
 namespace detail {
 
 /// Converts element i of a row to `type`; exact where the types are equal or `type` is f32.
-inline void convert_element(const std::byte* from, ElementType from_type, std::size_t i, ElementType type, std::byte* to) noexcept {
+inline void convert_element(const std::byte* from, ElementType from_type, std::size_t i, ElementType type,
+                            std::byte* to) noexcept {
   if (from_type == type) {
     std::memcpy(to, from + i * element_size(type), element_size(type));
     return;
@@ -37,11 +38,14 @@ inline void add_raw(float weight, const std::byte* row, ElementType type, std::s
 /// The vector as it came, in the element type given. Conditioning and Arithmetic do not touch it.
 class Raw {
  public:
-  explicit Raw(std::size_t dim, ElementType element = ElementType::f16) noexcept : dim_(dim), element_(element) {}
+  explicit Raw(std::size_t dim, ElementType element = ElementType::f16) noexcept
+      : dim_(dim), element_(element) {}
 
   std::size_t dim() const noexcept { return dim_; }
   ElementType element() const noexcept { return element_; }
-  RecordShape shape() const noexcept { return {layout::padded(dim_), 0, 0, 0, dim_ * element_size(element_)}; }
+  RecordShape shape() const noexcept {
+    return {layout::padded(dim_), 0, 0, 0, dim_ * element_size(element_)};
+  }
   std::uint64_t hash() const noexcept { return 0; }
   CodecFormat format() const noexcept {
     CodecFormat f;
@@ -52,21 +56,30 @@ class Raw {
   }
 
   void encode(const VectorInput& in, Record& out) const noexcept {
-    for (std::size_t i = 0; i < dim_; ++i) detail::convert_element(in.row, in.type, i, element_, out.raw.data() + i * element_size(element_));
+    for (std::size_t i = 0; i < dim_; ++i)
+      detail::convert_element(in.row, in.type, i, element_, out.raw.data() + i * element_size(element_));
   }
   void prepare(std::span<const float> q, PreparedQuery& out) const { out.rotated.assign(q.begin(), q.end()); }
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic) const noexcept {
     return detail::dot_raw(q.rotated, record.raw, element_);
   }
-  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum, Arithmetic) const noexcept {
+  void accumulate(const BlockRows& rows, std::span<const float> weights, std::span<float> sum,
+                  Arithmetic) const noexcept {
     for (std::size_t t = 0; t < weights.size(); ++t)
-      if (weights[t] != 0) detail::add_raw(weights[t], rows.raw + t * dim_ * element_size(element_), element_, sum.first(dim_));
+      if (weights[t] != 0)
+        detail::add_raw(weights[t], rows.raw + t * dim_ * element_size(element_), element_, sum.first(dim_));
   }
   void unrotate(std::span<float>) const noexcept {}
+  void levels(std::span<const std::uint8_t>, std::span<std::int8_t>) const noexcept {}
+  void decode(const RecordView& record, std::span<float> out) const noexcept {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = detail::load_element(record.raw, element_, i);
+  }
 
  private:
   std::size_t dim_;
   ElementType element_;
 };
+
+static_assert(KeyCodec<Raw> && ValueCodec<Raw>);
 
 }  // namespace tightkv::inline TIGHTKV_ABI

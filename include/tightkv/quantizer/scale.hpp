@@ -30,10 +30,13 @@ struct NormCorrected {
   }
 };
 
-/// s = |Y| / (sqrt(d) gain): the codebook's own scale, TurboQuant_mse of arXiv 2504.19874. Shrinks logits by 1 - D.
+/// s = |Y| / (sqrt(d) gain): the codebook's own scale, TurboQuant_mse of arXiv 2504.19874. Shrinks logits by
+/// 1 - D.
 struct Unit {
   static constexpr ScaleKind kind() noexcept { return ScaleKind::unit; }
-  static constexpr fixed::Scale choose(const ScaleSums& s) noexcept { return fixed::ratio(s.norm_q6, s.unit_q22, 22 - 6); }
+  static constexpr fixed::Scale choose(const ScaleSums& s) noexcept {
+    return fixed::ratio(s.norm_q6, s.unit_q22, 22 - 6);
+  }
 };
 
 /// One of the four, chosen at run time.
@@ -42,15 +45,20 @@ struct Any {
   constexpr ScaleKind kind() const noexcept { return which; }
   constexpr fixed::Scale choose(const ScaleSums& s) const noexcept {
     switch (which) {
-      case ScaleKind::unbiased: return Unbiased::choose(s);
-      case ScaleKind::min_mse: return MinMse::choose(s);
-      case ScaleKind::norm_corrected: return NormCorrected::choose(s);
-      case ScaleKind::unit: break;
+      case ScaleKind::unbiased:
+        return Unbiased::choose(s);
+      case ScaleKind::min_mse:
+        return MinMse::choose(s);
+      case ScaleKind::norm_corrected:
+        return NormCorrected::choose(s);
+      case ScaleKind::unit:
+        break;
     }
     return Unit::choose(s);
   }
 };
 
-static_assert(ScalePolicy<Unbiased> && ScalePolicy<MinMse> && ScalePolicy<NormCorrected> && ScalePolicy<Unit> && ScalePolicy<Any>);
+static_assert(ScalePolicy<Unbiased> && ScalePolicy<MinMse> && ScalePolicy<NormCorrected> &&
+              ScalePolicy<Unit> && ScalePolicy<Any>);
 
 }  // namespace tightkv::inline TIGHTKV_ABI::scale

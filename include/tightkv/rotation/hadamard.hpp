@@ -1,4 +1,5 @@
-// rotation/hadamard.hpp: two rounds of (random signs, H_{2^k} (x) DCT_m) for any even dim = 2^k m. O(d (k + m)).
+// rotation/hadamard.hpp: two rounds of (random signs, H_{2^k} (x) DCT_m) for any even dim = 2^k m. O(d (k +
+// m)).
 #pragma once
 
 #include <memory>
@@ -10,28 +11,30 @@
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// Orthogonal and exactly invertible, no padding. One round would be measurably biased (design.md, decision 3); two are
-/// within 0.3 % of the vector's norm of unbiased on all inputs measured. The vector is seen as m rows of 2^k: the
-/// Hadamard transform runs along a row, the DCT-II across the rows.
+/// Orthogonal and exactly invertible, no padding. One round would be measurably biased (design.md, decision
+/// 3); two are within 0.3 % of the vector's norm of unbiased on all inputs measured. The vector is seen as m
+/// rows of 2^k: the Hadamard transform runs along a row, the DCT-II across the rows.
 class Hadamard {
  public:
   static constexpr RotationKind kind = RotationKind::hadamard;
   static constexpr int rounds = 2;
 
-  explicit Hadamard(std::size_t dim, std::uint64_t seed, RandomStream stream = RandomStream::hadamard_signs) : dim_(dim) {
+  explicit Hadamard(std::size_t dim, std::uint64_t seed, RandomStream stream = RandomStream::hadamard_signs)
+      : dim_(dim) {
     for (width_ = 1; dim % (2 * width_) == 0;) width_ *= 2, ++log2_width_;
     auto tables = std::make_shared<Tables>();
     const Random random(seed, static_cast<std::uint64_t>(stream));
     tables->negative.resize(rounds * dim);
-    for (std::size_t i = 0; i < rounds * dim; ++i) tables->negative[i] = (random.bits(i / 64) >> (i % 64)) & 1;
+    for (std::size_t i = 0; i < rounds * dim; ++i)
+      tables->negative[i] = (random.bits(i / 64) >> (i % 64)) & 1;
     const std::size_t m = dim / width_;
     tables->dct.resize(m * m);
     for (std::size_t row = 0; row < m; ++row) {
       // Orthonormal DCT-II: sqrt((row ? 2 : 1) / m) cos(pi (2 i + 1) row / (2 m)), in units of 2^-30.
       const auto norm = static_cast<std::int64_t>(fixed::isqrt((std::uint64_t{row ? 2u : 1u} << 60) / m));
       for (std::size_t i = 0; i < m; ++i)
-        tables->dct[row * m + i] =
-            static_cast<std::int32_t>(fixed::shift_round(norm * detail::cosine_q30((2 * i + 1) * row, 2 * m), 30));
+        tables->dct[row * m + i] = static_cast<std::int32_t>(
+            fixed::shift_round(norm * detail::cosine_q30((2 * i + 1) * row, 2 * m), 30));
     }
     tables_ = std::move(tables);
   }
@@ -69,7 +72,9 @@ class Hadamard {
 
   std::uint64_t hash() const noexcept {
     bytes::Hash hash;
-    hash.add(static_cast<std::uint8_t>(kind)).add(static_cast<std::uint32_t>(dim_)).add(static_cast<std::uint8_t>(rounds));
+    hash.add(static_cast<std::uint8_t>(kind))
+        .add(static_cast<std::uint32_t>(dim_))
+        .add(static_cast<std::uint8_t>(rounds));
     for (const std::uint8_t n : tables_->negative) hash.add(n);
     for (const std::int32_t c : tables_->dct) hash.add(c);
     return hash.value();

@@ -1,4 +1,5 @@
-// rotation/identity.hpp: no rotation. For measuring what a rotation is worth, and for data that is isotropic already.
+// rotation/identity.hpp: no rotation. For measuring what a rotation is worth, and for data that is isotropic
+// already.
 #pragma once
 
 #include "../core/concepts.hpp"

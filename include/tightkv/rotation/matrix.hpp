@@ -17,20 +17,21 @@ class Matrix {
   /// `values` in units of 2^-24; checked to be orthogonal: every entry of R R^T - I below 1e-5.
   static Status try_make(std::size_t dim, std::vector<std::int32_t> values, Matrix& out) {
     if (dim == 0 || dim > max_head_dim || values.size() != dim * dim)
-      return Status::failure(ErrorCode::invalid_argument, "matrix has ", values.size(), " values; dim ", dim, " needs ", dim * dim,
-                             " and dim at most ", max_head_dim);
+      return Status::failure(ErrorCode::invalid_argument, "matrix has ", values.size(), " values; dim ", dim,
+                             " needs ", dim * dim, " and dim at most ", max_head_dim);
     constexpr std::int64_t one = std::int64_t{1} << grid, limit = one / 100000;
     for (const std::int32_t v : values)
       if (v > one + limit || v < -one - limit)
-        return Status::failure(ErrorCode::invalid_argument, "matrix value ", v, " is outside [-1, 1] on the 2^-24 grid");
+        return Status::failure(ErrorCode::invalid_argument, "matrix value ", v,
+                               " is outside [-1, 1] on the 2^-24 grid");
     for (std::size_t i = 0; i < dim; ++i)
       for (std::size_t j = 0; j <= i; ++j) {
         std::int64_t dot = 0;
         for (std::size_t k = 0; k < dim; ++k) dot += std::int64_t{values[i * dim + k]} * values[j * dim + k];
         dot = fixed::shift_round(dot, grid) - (i == j ? one : 0);
         if (dot > limit || dot < -limit)
-          return Status::failure(ErrorCode::invalid_argument, "matrix is not orthogonal: rows ", i, " and ", j, " miss by ", dot,
-                                 " * 2^-24; the limit is ", limit);
+          return Status::failure(ErrorCode::invalid_argument, "matrix is not orthogonal: rows ", i, " and ",
+                                 j, " miss by ", dot, " * 2^-24; the limit is ", limit);
       }
     out = Matrix(dim, std::move(values));
     return {};
@@ -85,7 +86,8 @@ class Matrix {
 
  private:
   std::size_t dim_ = 0;
-  std::shared_ptr<const std::vector<std::int32_t>> values_ = std::make_shared<const std::vector<std::int32_t>>();
+  std::shared_ptr<const std::vector<std::int32_t>> values_ =
+      std::make_shared<const std::vector<std::int32_t>>();
   std::uint64_t hash_ = 0;
 };
 

@@ -6,16 +6,18 @@
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
 
-inline void accumulate_exact(scalar, std::span<const std::int8_t> levels, std::size_t stride, std::span<const float> weights,
-                             std::span<float> sum) noexcept {
+inline void accumulate_exact(scalar, std::span<const std::int8_t> levels, std::size_t stride,
+                             std::span<const float> weights, std::span<float> sum) noexcept {
   for (std::size_t t = 0; t < weights.size(); ++t)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[t] * static_cast<float>(levels[t * stride + i]);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] += weights[t] * static_cast<float>(levels[t * stride + i]);
 }
 
-/// Weights (not negative) are rounded to 16 bits of the block's largest, so each is off by at most largest / 131,070;
-/// 64 * 65,535 * 127 < 2^30 stays inside int32. One plane of 8 bits would lose the mass of flat blocks.
-inline void accumulate_integer(scalar, std::span<const std::int8_t> levels, std::size_t stride, std::span<const float> weights,
-                               std::span<float> sum) noexcept {
+/// Weights (not negative) are rounded to 16 bits of the block's largest, so each is off by at most largest /
+/// 131,070; 64 * 65,535 * 127 < 2^30 stays inside int32. One plane of 8 bits would lose the mass of flat
+/// blocks.
+inline void accumulate_integer(scalar, std::span<const std::int8_t> levels, std::size_t stride,
+                               std::span<const float> weights, std::span<float> sum) noexcept {
   float largest = 0;
   for (const float w : weights) largest = std::max(largest, w);
   if (!(largest > 0)) return;
@@ -23,7 +25,8 @@ inline void accumulate_integer(scalar, std::span<const std::int8_t> levels, std:
   if (largest < 1e-30f || largest > 1e30f) return accumulate_exact(scalar{}, levels, stride, weights, sum);
   const float inverse = 65535.0f / largest;
   std::int32_t code[layout::block_tokens];
-  for (std::size_t t = 0; t < weights.size(); ++t) code[t] = static_cast<std::int32_t>(weights[t] * inverse + 0.5f);
+  for (std::size_t t = 0; t < weights.size(); ++t)
+    code[t] = static_cast<std::int32_t>(weights[t] * inverse + 0.5f);
   std::int32_t total[max_head_dim] = {};
   for (std::size_t t = 0; t < weights.size(); ++t) {
     if (code[t] == 0) continue;

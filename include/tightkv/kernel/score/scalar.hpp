@@ -1,4 +1,5 @@
-// kernel/score/scalar.hpp: the definition of a score. Integer sums are exact: every other ISA gives the same integers.
+// kernel/score/scalar.hpp: the definition of a score. Integer sums are exact: every other ISA gives the same
+// integers.
 #pragma once
 
 #include "../isa.hpp"
@@ -6,9 +7,10 @@
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
 
-/// sum_i levels[i] * (254 high[begin + i] + low[begin + i]). |sum of a plane| <= 1024 * 127 * 127 < 2^24.1, so int32 holds it; the float
-/// result has at most two roundings (of 254 * high and of the sum).
-inline float dot_integer(scalar, std::span<const std::int8_t> levels, const IntegerVector& q, std::size_t begin = 0) noexcept {
+/// sum_i levels[i] * (254 high[begin + i] + low[begin + i]). |sum of a plane| <= 1024 * 127 * 127 < 2^24.1,
+/// so int32 holds it; the float result has at most two roundings (of 254 * high and of the sum).
+inline float dot_integer(scalar, std::span<const std::int8_t> levels, const IntegerVector& q,
+                         std::size_t begin = 0) noexcept {
   std::int32_t low = 0, high = 0;
   for (std::size_t i = 0; i < levels.size(); ++i) low += levels[i] * q.low[begin + i];
   if (!q.wide) return static_cast<float>(low);
