@@ -87,8 +87,20 @@ if [ "$(uname -m)" = x86_64 ]; then
   two=$here/two_units
   object() { "$gcc" -std=c++20 -O2 -I "$root/include" "${@:2}" -c "$two/$1.cpp"; }
   objects() { cd "$work" && object main && object baseline && object native "$@"; }
+  # Functions that both units define under one name, and whose copy in the native unit has AVX code: the linker may
+  # keep that copy for both.
+  shared_wide_code() {
+    local symbol found=0
+    while read -r symbol; do
+      objdump -d --no-show-raw-insn -j ".text.$symbol" native.o 2>/dev/null | grep -qP '\tv[a-z]|%[yz]mm' || continue
+      echo "both units define $(c++filt "$symbol"), with AVX in one" && found=1
+    done < <(comm -12 <(weak_symbols baseline.o) <(weak_symbols native.o))
+    return $found
+  }
+  weak_symbols() { nm "$1" | sed -n 's/^[0-9a-f]* [WVu] //p' | sort; }
   for flags in "-mavx2 -mfma" "-march=x86-64-v4" "-march=native"; do
     (objects $flags) >"$work/two_units.log" 2>&1 || fail "consume: two units, $flags: compile" "$work/two_units.log"
+    cd "$work" && check "consume: two units, $flags: no AVX code under a shared name" shared_wide_code
     for order in "baseline native" "native baseline"; do
       read -r a b <<<"$order"
       check "consume: two units, $flags, $a first: link" \
