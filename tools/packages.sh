@@ -6,6 +6,7 @@ package_is_there() {
     cmake) have cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9]*//p')" | sort -V | head -1)" = 3.25 ] ;;
     ninja-build) have ninja ;;
     pkg-config | python3 | ccache) have "$1" ;;
+    python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     g++) have "${CXX:-g++}" ;;
     clang-19) have clang++-19 ;;
     g++-aarch64-linux-gnu) have aarch64-linux-gnu-g++ ;;
