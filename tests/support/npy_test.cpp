@@ -21,6 +21,6 @@ TEST_CASE("the excerpts of real activations are what their README says", "[data]
     }
     std::nth_element(norms.begin(), norms.begin() + 192, norms.end());
     const double median = layer == "layer00" ? 912 : 23.9;
-    CHECK(std::abs(norms[192] - median) < 0.001 * median);
+    CHECK(std::abs(norms[192] - median) < 0.005 * median);
   }
 }
