@@ -142,6 +142,20 @@ concept ValueCodec = Codec<V> && requires(const V v, const BlockRows& rows, std:
   noexcept;  // the first dim() values, in place
 };
 
+namespace detail {
+
+/// Calls f with the codec itself, or with the one that a run-time codec holds: one dispatch a block, none a
+/// token.
+template <class C, class F>
+decltype(auto) with_concrete(const C& codec, F&& f) {
+  if constexpr (requires { codec.visit(f); })
+    return codec.visit(f);
+  else
+    return f(codec);
+}
+
+}  // namespace detail
+
 /// Where blocks live. allocate returns 64-byte aligned storage or nullptr when the source is exhausted.
 template <class P>
 concept PageSource = requires(P p, std::byte* page, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // core/status.hpp: how a call says that it failed: a Status from try_x, an Error from x.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <string>
 #include <string_view>
@@ -27,7 +28,11 @@ namespace detail {
 
 inline void append_piece(std::string& to, std::string_view piece) { to += piece; }
 inline void append_piece(std::string& to, std::integral auto number) { to += std::to_string(number); }
-inline void append_piece(std::string& to, std::floating_point auto number) { to += std::to_string(number); }
+inline void append_piece(std::string& to, std::floating_point auto number) {  // to_chars: no locale
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::general, 6).ptr;
+  to.append(text, end);
+}
 
 /// Joins words and numbers to one sentence: join("dim ", 7, " is odd"). Independent of the locale for
 /// integers.

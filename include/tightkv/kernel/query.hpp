@@ -29,7 +29,7 @@ struct IntegerVector {
       const float scaled = values[i] * inverse;
       int rounded = static_cast<int>(scaled < 0 ? scaled - 0.5f : scaled + 0.5f);
       if (wide) {
-        const int h = (rounded + (rounded < 0 ? -127 : 127)) / 254;
+        const int h = (rounded + (rounded < 0 ? -126 : 126)) / 254;
         high[i] = static_cast<std::int8_t>(h);
         rounded -= 254 * h;
       }

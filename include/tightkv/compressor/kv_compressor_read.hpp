@@ -1,0 +1,284 @@
+// compressor/kv_compressor_read.hpp: the const members of KVCompressor.
+#pragma once
+
+#include "kv_compressor.hpp"
+
+namespace tightkv::inline TIGHTKV_ABI {
+
+template <class K, class V, PageSource Source>
+RowsView KVCompressor<K, V, Source>::value_rows(const RawRows& keys, const RawRows& values, std::size_t first,
+                                                std::size_t count) const noexcept {
+  if (!is_shared(value_)) return values.view(first, count);
+  RowsView rows = keys.view(first, count);
+  rows.dim = value_dims_;
+  return rows;
+}
+
+template <class K, class V, PageSource Source>
+OpenBlock KVCompressor<K, V, Source>::open_block(const Head& head, std::size_t b,
+                                                 Workspace& workspace) const {
+  const std::byte* block = head.blocks[b].data();
+  OpenBlock open;
+  read_keys(key_, where_, block, workspace.keys);
+  open.keys = &workspace.keys;
+  open.key_raw = block + where_.key_raw;
+  open.key_mean = detail::read_mean(block + where_.key_mean, where_.key_mean_dims,
+                                    read_header(block, HeaderField::key_mean_exponent));
+  if (is_shared(value_)) {
+    open.values = {workspace.keys.levels, workspace.keys.scales, open.key_raw};
+    open.value_mean = open.key_mean;
+    return open;
+  }
+  if constexpr (!std::same_as<V, SharedValue>) read_values(value_, where_, block, workspace.values);
+  open.values = {workspace.values.levels, workspace.values.scales, block + where_.value_raw};
+  open.value_mean = detail::read_mean(block + where_.value_mean, where_.value_mean_dims,
+                                      read_header(block, HeaderField::value_mean_exponent));
+  return open;
+}
+
+template <class K, class V, PageSource Source>
+void KVCompressor<K, V, Source>::prepare_query(const Head& head, std::span<const float> q, QueryState& state,
+                                               Workspace& workspace) const {
+  state.query.assign(q.begin(), q.end());
+  state.mean_score = mean_score(q, head.key_condition.mean);
+  workspace.conditioned.resize(q.size());
+  condition_query(q, head.key_condition, workspace.conditioned);
+  key_.prepare(workspace.conditioned, state.prepared);
+}
+
+/// Visits the history of a head in order: sinks, the first `blocks` blocks, then raw rows up to position
+/// raw_end. Raw rows come in pieces of up to 64 that begin at the tail's first row, so that the pieces do not
+/// depend on the caller.
+template <class K, class V, PageSource Source>
+template <class OnBlock, class OnRaw>
+void KVCompressor<K, V, Source>::walk(const Head& head, std::size_t blocks, std::size_t raw_end,
+                                      Workspace& workspace, OnBlock&& on_block, OnRaw&& on_raw) const {
+  const auto raw = [&](const RawRows& keys, const RawRows& values, std::size_t first_position,
+                       std::size_t count) {
+    for (std::size_t i = 0; i < count; i += layout::block_tokens) {
+      const std::size_t n = std::min(layout::block_tokens, count - i);
+      on_raw(Segment{static_cast<std::ptrdiff_t>(first_position + i), n}, keys.view(i, n),
+             value_rows(keys, values, i, n));
+    }
+  };
+  raw(head.sink_keys, head.sink_values, 0, std::min(head.sink_keys.size(), raw_end));
+  for (std::size_t b = 0; b < blocks; ++b)
+    on_block(b, Segment{static_cast<std::ptrdiff_t>(blocks_[b].first), blocks_[b].count},
+             open_block(head, b, workspace));
+  raw(head.tail_keys, head.tail_values, tail_first_,
+      std::min(head.tail_keys.size(), raw_end - std::min(raw_end, tail_first_)));
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, AttendParams params,
+                                              Workspace& workspace) const {
+  TIGHTKV_TRY(check_rows(q, options_.kv_heads, key_dim(), q.tokens, "q"));
+  if (!params.sink_logits.empty() && params.sink_logits.size() != q.heads)
+    return Status::failure(ErrorCode::invalid_argument, "sink_logits has ", params.sink_logits.size(),
+                           " values; q has ", q.heads, " heads");
+  if (!params.mask.empty() && params.mask.size() != size_)
+    return Status::failure(ErrorCode::invalid_argument, "mask has ", params.mask.size(),
+                           " values; the cache holds ", size_, " tokens");
+  if (params.scale == 0) params.scale = 1.0f / std::sqrt(static_cast<float>(key_dim()));
+  const std::size_t group = q.heads / options_.kv_heads;
+  const auto first_position = static_cast<std::ptrdiff_t>(size_) - static_cast<std::ptrdiff_t>(q.tokens);
+  workspace.queries.resize(std::max(workspace.queries.size(), q.tokens * group));
+  float row[max_head_dim];
+  for (std::size_t h = 0; h < options_.kv_heads; ++h) {
+    const Head& head = heads_[h];
+    for (std::size_t i = 0; i < q.tokens; ++i)
+      for (std::size_t g = 0; g < group; ++g) {
+        QueryState& state = workspace.queries[i * group + g];
+        for (std::size_t d = 0; d < q.dim; ++d)
+          row[d] = detail::load_element(q.row(i, h * group + g), q.type, d);
+        prepare_query(head, {row, q.dim}, state, workspace);
+        state.softmax = {};
+        if (!params.sink_logits.empty()) state.softmax.start_with(params.sink_logits[h * group + g]);
+        with_value_codec(
+            [&](const auto& codec) { state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f); });
+        state.raw.assign(value_dims_, 0.0f);
+      }
+    const auto each_query = [&](auto&& visit) {
+      for (std::size_t i = 0; i < q.tokens; ++i)
+        for (std::size_t g = 0; g < group; ++g)
+          visit(workspace.queries[i * group + g], first_position + static_cast<std::ptrdiff_t>(i));
+    };
+    walk(
+        head, blocks_.size(), size_, workspace,
+        [&](std::size_t b, const Segment& segment, const OpenBlock& open) {
+          each_query([&](QueryState& state, std::ptrdiff_t at) {
+            if (b >= flushed_ + due_blocks(at)) return;  // this query still reads these tokens raw
+            with_value_codec([&](const auto& codec) {
+              attend_block(key_, codec, state, open, frozen_value_mean(head), segment, at, params);
+            });
+          });
+        },
+        [&](const Segment& segment, const RowsView& keys, const RowsView& values) {
+          each_query([&](QueryState& state, std::ptrdiff_t at) {
+            const std::ptrdiff_t raw_from =
+                static_cast<std::ptrdiff_t>(tail_first_ + due_blocks(at) * layout::block_tokens);
+            if (segment.first > at ||
+                (segment.first >= static_cast<std::ptrdiff_t>(options_.sinks) && segment.first < raw_from))
+              return;
+            attend_raw(state, keys, values, segment, at, params);
+          });
+        });
+    for (std::size_t i = 0; i < q.tokens; ++i)
+      for (std::size_t g = 0; g < group; ++g)
+        with_value_codec([&](const auto& codec) {
+          finish_output(codec, workspace.queries[i * group + g],
+                        out + (i * q.heads + h * group + g) * value_dims_);
+        });
+  }
+  return {};
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::try_score(std::size_t head, std::span<const float> q,
+                                             std::span<float> logits, Workspace& workspace,
+                                             Arithmetic arithmetic) const {
+  if (head >= heads_.size() || q.size() != key_dim() || logits.size() != size_)
+    return Status::failure(ErrorCode::invalid_argument, "score(head ", head, ", q of ", q.size(),
+                           ", logits of ", logits.size(), "); this cache has ", heads_.size(),
+                           " heads, key_dim ", key_dim(), " and ", size_, " tokens");
+  workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
+  QueryState& state = workspace.queries[0];
+  prepare_query(heads_[head], q, state, workspace);
+  const auto part = [&](const Segment& s) {
+    return logits.subspan(static_cast<std::size_t>(s.first), s.count);
+  };
+  walk(
+      heads_[head], flushed_, size_, workspace,
+      [&](std::size_t, const Segment& s, const OpenBlock& open) {
+        score_block(key_, state, open, part(s), arithmetic);
+      },
+      [&](const Segment& s, const RowsView& keys, const RowsView&) {
+        for (std::size_t t = 0; t < s.count; ++t)
+          part(s)[t] = detail::dot_raw(state.query, keys.row(t), keys.type);
+      });
+  return {};
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<const float> weights,
+                                                  std::span<float> out, Workspace& workspace,
+                                                  Arithmetic arithmetic) const {
+  if (head >= heads_.size() || out.size() != value_dims_ || weights.size() != size_)
+    return Status::failure(ErrorCode::invalid_argument, "accumulate(head ", head, ", weights of ",
+                           weights.size(), ", out of ", out.size(), "); this cache has ", heads_.size(),
+                           " heads, ", size_, " tokens and value_dim ", value_dims_);
+  workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
+  QueryState& state = workspace.queries[0];
+  const auto part = [&](const Segment& s) {
+    return weights.subspan(static_cast<std::size_t>(s.first), s.count);
+  };
+  state.raw.assign(value_dims_, 0.0f);
+  state.softmax.mass = 1;
+  with_value_codec([&](const auto& codec) {
+    state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f);
+    walk(
+        heads_[head], flushed_, size_, workspace,
+        [&](std::size_t, const Segment& s, const OpenBlock& open) {
+          accumulate_block(codec, open, frozen_value_mean(heads_[head]), part(s), state.packed, state.raw,
+                           arithmetic);
+        },
+        [&](const Segment& s, const RowsView&, const RowsView& values) {
+          for (std::size_t t = 0; t < s.count; ++t)
+            detail::add_raw(part(s)[t], values.row(t), values.type, state.raw);
+        });
+    finish_output(codec, state, out.data());
+  });
+  return {};
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::try_decode_key(std::size_t head, std::size_t position,
+                                                  std::span<float> out, Workspace& workspace) const {
+  if (head >= heads_.size() || position >= size_ || out.size() != key_dim())
+    return Status::failure(ErrorCode::invalid_argument, "decode_key(head ", head, ", position ", position,
+                           ", out of ", out.size(), "); this cache has ", heads_.size(), " heads, ", size_,
+                           " tokens and key_dim ", key_dim());
+  const Condition& condition = heads_[head].key_condition;
+  const auto inside = [&](const Segment& s) {
+    return position >= static_cast<std::size_t>(s.first) &&
+           position < static_cast<std::size_t>(s.first) + s.count;
+  };
+  walk(
+      heads_[head], flushed_, size_, workspace,
+      [&](std::size_t, const Segment& s, const OpenBlock& open) {
+        if (!inside(s)) return;
+        key_.decode(
+            record_at(*open.keys, where_.key, open.key_raw, position - static_cast<std::size_t>(s.first)),
+            out);
+        for (std::size_t i = 0; i < condition.channel_scale.size(); ++i)
+          out[i] /= to_float(condition.channel_scale[i]);
+        for (const HalfVector* mean : {&condition.mean, &open.key_mean})
+          for (std::size_t i = 0; i < mean->values.size(); ++i) out[i] += mean->at(i);
+      },
+      [&](const Segment& s, const RowsView& keys, const RowsView&) {
+        if (!inside(s)) return;
+        for (std::size_t i = 0; i < out.size(); ++i)
+          out[i] = detail::load_element(keys.row(position - static_cast<std::size_t>(s.first)), keys.type, i);
+      });
+  return {};
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::try_decode_value(std::size_t head, std::size_t position,
+                                                    std::span<float> out, Workspace& workspace) const {
+  if (position >= size_)
+    return Status::failure(ErrorCode::invalid_argument, "position is ", position, "; the cache holds ", size_,
+                           " tokens");
+  std::vector<float> weights(size_,
+                             0.0f);  // a weighted sum with one weight: the same code as attention reads
+  weights[position] = 1;
+  return try_accumulate(head, weights, out, workspace, Arithmetic::exact);
+}
+
+template <class K, class V, PageSource Source>
+CacheBytes KVCompressor<K, V, Source>::bytes() const noexcept {
+  CacheBytes b;
+  for (const Head& head : heads_) {
+    b.codes += head.blocks.size() * where_.code_bytes();
+    b.scales += head.blocks.size() * where_.scale_bytes();
+    b.headers += head.blocks.size() * where_.header_part_bytes();
+    b.slack += head.blocks.size() *
+               (where_.bytes - where_.code_bytes() - where_.scale_bytes() - where_.header_part_bytes());
+    b.headers += 2 * (head.key_condition.mean.values.size() + head.key_condition.channel_scale.size() +
+                      head.value_condition.mean.values.size());
+    b.headers += head.first_queries.capacity_bytes();
+    b.sinks += head.sink_keys.used_bytes() + head.sink_values.used_bytes();
+    b.tail += head.tail_keys.used_bytes() + head.tail_values.used_bytes();
+    for (const RawRows* rows : {&head.sink_keys, &head.sink_values, &head.tail_keys, &head.tail_values})
+      b.slack += rows->capacity_bytes() - rows->used_bytes();
+  }
+  for (const BlockPlace& place : blocks_) b.packed_tokens += place.count;
+  return b;
+}
+
+template <class K, class V, PageSource Source>
+std::string KVCompressor<K, V, Source>::report() const {
+  const CacheBytes b = bytes();
+  const Format f = format();
+  std::string text =
+      detail::join("key: ", describe(f.key), ", dim ", f.key_dim,
+                   "; value: ", f.shared ? std::string("shared with key") : describe(f.value), ", dim ",
+                   f.value_dim, "; ", options_.kv_heads, " kv heads; sinks ", options_.sinks, ", window ",
+                   options_.window, ", tail ", name(options_.tail), "\n");
+  const std::size_t per_token = where_.key.bytes_per_vector() + where_.value.bytes_per_vector();
+  text += detail::join("codes + scales: ", per_token,
+                       " bytes a token and kv head (f16: ", 2 * (key_dim() + value_dim()), ")\n");
+  text += detail::join("held: ", b.total(), " bytes = codes ", b.codes, " + scales ", b.scales, " + headers ",
+                       b.headers, " + sinks ", b.sinks, " + tail ", b.tail, " + slack ", b.slack, "; tokens ",
+                       size_, ", of them packed ", b.packed_tokens, "\n");
+  for (std::size_t h = 0; h < heads_.size(); ++h)
+    if (heads_[h].offset_share > 0.9f && options_.key_conditioner == ConditionerKind::none &&
+        key_.format().kind != CodecKind::raw)
+      text +=
+          detail::join("warning: kv head ", h, ": ", static_cast<int>(heads_[h].offset_share * 1000) / 10,
+                       " % of the keys' energy is their mean and no conditioner takes it off; "
+                       "codes of any width spend their range on a constant: use frozen_mean or block_mean\n");
+  return text;
+}
+
+}  // namespace tightkv::inline TIGHTKV_ABI
