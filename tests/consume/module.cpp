@@ -4,6 +4,7 @@ module;
 export module consumer;
 
 export template <class T>
-int version_of(T) {
-  return TIGHTKV_VERSION_MAJOR;
+T bytes_of(T dim) {
+  const tightkv::PolarQuant<tightkv::Hadamard, tightkv::LloydMax<4>> codec(dim, 42);
+  return codec.shape().bytes_per_vector();
 }

@@ -1,3 +1,3 @@
-#include <tightkv/tightkv.hpp>
+#include "../cache.hpp"
 
-int first() { return TIGHTKV_VERSION_MAJOR; }
+std::uint64_t first() { return packed_cache("k4v4"); }

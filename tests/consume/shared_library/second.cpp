@@ -1,4 +1,4 @@
-#include <tightkv/tightkv.hpp>
+#include "../cache.hpp"
 
-int first();
-int main() { return first() - TIGHTKV_VERSION_MAJOR; }
+std::uint64_t first();
+int main() { return first() == packed_cache("k4v4") && first() != 0 ? 0 : 1; }

@@ -1,0 +1,13 @@
+// expect: V is no value codec. A sketch (QJL, TurboQuant) keeps inner products, not vectors
+#include <tightkv/tightkv.hpp>
+
+using Keys = tightkv::TurboQuant<tightkv::Haar, tightkv::LloydMax<3>, tightkv::Gaussian>;
+#if defined(BAD)
+using Values = Keys;
+#else
+using Values = tightkv::PolarQuant<tightkv::Haar, tightkv::LloydMax<4>>;
+#endif
+
+std::size_t tokens() {
+  return tightkv::KVCompressor<Keys, Values>(Keys(128, 42), Values(128, 43), {}).size();
+}
