@@ -14,6 +14,8 @@ struct AttendParams {
   std::span<const float> sink_logits;  ///< (q_heads): a learned logit that takes mass and gives nothing
   std::span<const std::uint8_t> mask;  ///< (tokens in the cache): 0 = hidden from every query
   std::size_t window = 0;              ///< sliding window: a query at p sees positions above p - window
+  std::span<const std::size_t>
+      positions;  ///< (q.tokens): where the queries stand; empty = the last q.tokens tokens
   Arithmetic arithmetic = Arithmetic::integer;
 };
 

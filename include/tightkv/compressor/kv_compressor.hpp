@@ -103,9 +103,9 @@ class KVCompressor {
   Status try_set_condition(std::size_t head, Condition key, Condition value);
 
   // --- reading
-  /// Attention of q: (tokens, q_heads, key_dim), the queries of the last q.tokens positions; q_heads a
-  /// multiple of kv_heads, query head h reads kv head h / (q_heads / kv_heads). out: (tokens, q_heads,
-  /// value_dim), dense. A query that sees nothing gets zeros.
+  /// Attention of q: (tokens, q_heads, key_dim), the queries of the last q.tokens positions (or
+  /// params.positions); q_heads a multiple of kv_heads, query head h reads kv head h / (q_heads / kv_heads).
+  /// out: (tokens, q_heads, value_dim), dense. A query that sees nothing gets zeros.
   Status try_attend(const TensorView& q, float* out, AttendParams params, Workspace& workspace) const;
 
   /// True logits q.k of one query (key_dim) against all size() tokens as they are stored now.

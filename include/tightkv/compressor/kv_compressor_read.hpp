@@ -79,9 +79,16 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
   if (!params.mask.empty() && params.mask.size() != size_)
     return Status::failure(ErrorCode::invalid_argument, "mask has ", params.mask.size(),
                            " values; the cache holds ", size_, " tokens");
+  if (!params.positions.empty() && params.positions.size() != q.tokens)
+    return Status::failure(ErrorCode::invalid_argument, "positions has ", params.positions.size(),
+                           " values; q has ", q.tokens, " tokens");
   if (params.scale == 0) params.scale = 1.0f / std::sqrt(static_cast<float>(key_dim()));
   const std::size_t group = q.heads / options_.kv_heads;
   const auto first_position = static_cast<std::ptrdiff_t>(size_) - static_cast<std::ptrdiff_t>(q.tokens);
+  const auto position = [&](std::size_t i) {
+    return params.positions.empty() ? first_position + static_cast<std::ptrdiff_t>(i)
+                                    : static_cast<std::ptrdiff_t>(params.positions[i]);
+  };
   workspace.queries.resize(std::max(workspace.queries.size(), q.tokens * group));
   float row[max_head_dim];
   for (std::size_t h = 0; h < options_.kv_heads; ++h) {
@@ -100,8 +107,7 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
       }
     const auto each_query = [&](auto&& visit) {
       for (std::size_t i = 0; i < q.tokens; ++i)
-        for (std::size_t g = 0; g < group; ++g)
-          visit(workspace.queries[i * group + g], first_position + static_cast<std::ptrdiff_t>(i));
+        for (std::size_t g = 0; g < group; ++g) visit(workspace.queries[i * group + g], position(i));
     };
     walk(
         head, blocks_.size(), size_, workspace,
