@@ -7,13 +7,14 @@ namespace tightkv::inline TIGHTKV_ABI {
 
 namespace detail {
 
-/// 2^bits equally spaced levels, symmetric, as wide as int8 allows. 8 bits: -127..127, code 0 repeats -127.
+/// Equally spaced levels, symmetric, as wide as int8 allows: 2^bits of them, or at 8 bits the 255 from -127
+/// to 127.
 inline LevelTable uniform_levels(unsigned bits, std::uint32_t gain_q16) noexcept {
   std::array<std::int8_t, 256> levels{};
-  const int count = 1 << bits, step = bits == 8 ? 1 : 127 / (count - 1);
+  const int count = bits == 8 ? 255 : 1 << bits, step = bits == 8 ? 1 : 127 / (count - 1),
+            spacing = bits == 8 ? 1 : 2 * step;
   for (int i = 0; i < count; ++i)
-    levels[static_cast<std::size_t>(i)] =
-        static_cast<std::int8_t>(bits == 8 ? std::max(i - 128, -127) : (2 * i - count + 1) * step);
+    levels[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i * spacing - (count - 1) * spacing / 2);
   return LevelTable(bits, gain_q16, std::span(levels).first(static_cast<std::size_t>(count)));
 }
 
