@@ -15,10 +15,10 @@ namespace detail {
 /// codeword of a product codebook is nearest-level coding at some factor (algorithms 2.2); the factor itself
 /// is not stored.
 inline std::span<const std::uint32_t> search_factors(unsigned points) noexcept {
-  static constexpr std::array<std::uint32_t, 9> nine = {16384, 16060, 16715, 15742, 17052,
-                                                        15430, 17397, 15124, 17749};
-  static constexpr std::array<std::uint32_t, 5> five = {16384, 15900, 16883, 15430, 17397};
-  static constexpr std::array<std::uint32_t, 3> three = {16384, 15900, 16883};
+  static constexpr std::array<std::uint32_t, 9> nine = {16384, 15663, 17138, 14974, 17927,
+                                                        14315, 18752, 13685, 19615};
+  static constexpr std::array<std::uint32_t, 5> five = {16384, 15276, 17572, 14244, 18846};
+  static constexpr std::array<std::uint32_t, 3> three = {16384, 14974, 17927};
   if (points >= 9) return nine;
   if (points >= 5) return five;
   if (points >= 3) return three;
