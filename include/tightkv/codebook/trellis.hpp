@@ -69,7 +69,7 @@ inline void trellis_encode(const LevelTable& table, std::span<const std::int32_t
   for (std::size_t step = n; step-- > 0;) {
     const unsigned u = state & 1u, s = (state >> 1) | (((from[step] >> state) & 1u) << 2);
     const unsigned subset = 2 * (u ^ (s & 1u) ^ (s >> 2)) + ((s >> 1) & 1u);
-    codes[trellis_dim(step, n)] = static_cast<std::uint8_t>(((nearest[step][subset] >> 2) << 1) | u);
+    codes[trellis_dim(step, n)] = static_cast<std::uint8_t>((unsigned{nearest[step][subset]} >> 2 << 1) | u);
     state = s;
   }
 }
