@@ -38,21 +38,36 @@ class TightCache {
     cache.commit();  // a decoder that drafts tokens would truncate() the rejected ones first
   }
 
-  /// How many of the tokens before `position` its query reads from packed blocks. The first `sinks` tokens
-  /// stay raw, and a block of 64 is packed as soon as window + 64 raw tokens are there. Nothing is packed by
-  /// f16.
-  std::size_t packed_before(std::size_t position) const {
+  /// How many of the tokens before `position` its query reads from blocks: the first `sinks` tokens stay raw,
+  /// and 64 tokens become a block as soon as window + 64 raw ones are there. Chunks do not change it.
+  std::size_t in_blocks(std::size_t position) const {
     constexpr std::size_t block = 64;
-    const bool raw =
-        format_.key.kind == tightkv::CodecKind::raw && format_.value.kind == tightkv::CodecKind::raw;
-    const std::size_t kept = format_.sinks + std::size_t{format_.window};
-    return raw || position < kept ? 0 : (position - kept) / block * block;
+    const std::size_t raw = format_.sinks + std::size_t{format_.window};
+    return position < raw ? 0 : (position - raw) / block * block;
   }
+
+  /// False for f16 and its like, whose blocks hold the numbers as they are.
+  bool packs() const {
+    return format_.key.kind != tightkv::CodecKind::raw || format_.value.kind != tightkv::CodecKind::raw;
+  }
+
+  std::size_t packed_tokens() const { return layers_.front().bytes().packed_tokens; }
 
   std::size_t bytes() const {
     std::size_t total = 0;
     for (const auto& layer : layers_) total += layer.bytes().total();
     return total;
+  }
+
+  /// What one more token costs in a long sequence, where blocks are nearly all: bytes over all layers.
+  double block_bytes_per_token() const {
+    double sum = 0;
+    for (const auto& layer : layers_) {
+      const tightkv::CacheBytes b = layer.bytes();
+      if (b.packed_tokens != 0)
+        sum += static_cast<double>(b.codes + b.scales + b.headers) / static_cast<double>(b.packed_tokens);
+    }
+    return sum;
   }
 
   std::string report(std::size_t layer) const { return layers_[layer].report(); }

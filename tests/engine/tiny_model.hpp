@@ -14,7 +14,7 @@ namespace gguf_test {
 struct Shape {
   std::string arch = "llama";
   std::uint32_t layers = 2, embedding = 24, feed_forward = 40, heads = 4, kv_heads = 2, head_dim = 8,
-                vocabulary = 37;
+                vocabulary = 37, context = 64;
 };
 
 /// F32 weights of variance 1 / inputs, so that activations keep their size; "qwen2" gets its biases.
@@ -31,7 +31,7 @@ inline File tiny_model(const Shape& s, unsigned seed = 1) {
   const std::string p = s.arch + ".";
   file.add_text("general.architecture", s.arch);
   file.add_u32(p + "block_count", s.layers).add_u32(p + "embedding_length", s.embedding);
-  file.add_u32(p + "feed_forward_length", s.feed_forward).add_u32(p + "context_length", 64);
+  file.add_u32(p + "feed_forward_length", s.feed_forward).add_u32(p + "context_length", s.context);
   file.add_u32(p + "attention.head_count", s.heads).add_u32(p + "attention.head_count_kv", s.kv_heads);
   file.add_u32(p + "attention.key_length", s.head_dim).add_u32(p + "attention.value_length", s.head_dim);
   file.add_f32(p + "attention.layer_norm_rms_epsilon", 1e-5f).add_f32(p + "rope.freq_base", 1000);
