@@ -7,8 +7,8 @@
 namespace tightkv::inline TIGHTKV_ABI {
 
 /// The first `rows` coordinates of two Hadamard rounds with signs of their own. The constant is Orthogonal's;
-/// unlike there it is not exact for every input, measured bias with two rounds: none visible (one round: 0.14
-/// %).
+/// unlike there it is not exact for every input. Measured bias: none visible on TurboQuant's residuals, up to
+/// 1.2 % of the norm on vectors of one or two coordinates at dim 64.
 class Srht {
  public:
   static constexpr ProjectionKind kind = ProjectionKind::srht;
