@@ -3,17 +3,13 @@
 
 #include <cmath>
 
-#include "../core/record.hpp"
+#include "../kernel/kernels.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
-/// The logit of a token that a query must not see. A number, not infinity: -ffast-math may assume there is
-/// none.
-inline constexpr float hidden_logit = -3.0e38f;
-
 /// Running maximum and mass of one query (Milakov and Gimelshein 2018). An all-hidden row keeps mass 0.
 struct OnlineSoftmax {
-  float maximum = hidden_logit;
+  float maximum = kernel::hidden_logit;
   float mass = 0;
 
   /// Starts from one logit without a value: an attention sink of the model. Its weight counts, its output is
@@ -25,15 +21,15 @@ struct OnlineSoftmax {
   float add(std::span<float> logits) noexcept {
     float largest = maximum;
     for (const float l : logits) largest = std::max(largest, l);
-    if (largest <= hidden_logit) {
+    if (largest <= kernel::hidden_logit) {
       for (float& l : logits) l = 0;
       return 1;
     }
-    const float owed = maximum <= hidden_logit ? 0.0f : std::exp(maximum - largest);
+    const float owed = maximum <= kernel::hidden_logit ? 0.0f : std::exp(maximum - largest);
     mass *= owed;
     maximum = largest;
     for (float& l : logits) {
-      l = l <= hidden_logit ? 0.0f : std::exp(l - largest);
+      l = l <= kernel::hidden_logit ? 0.0f : std::exp(l - largest);
       mass += l;
     }
     return owed;

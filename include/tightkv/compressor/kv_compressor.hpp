@@ -2,6 +2,7 @@
 // and values.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <string>
 
@@ -183,20 +184,34 @@ class KVCompressor {
                : static_cast<std::size_t>(waiting) / layout::block_tokens;
   }
 
+  /// What rows to be stored meet on their way: the tail's type, and from dim raw_from on a codec that keeps
+  /// values as they came.
+  struct RawPart {
+    std::size_t raw_from = 0;
+    ElementType element = ElementType::f32;
+  };
+  template <class C>
+  static RawPart raw_part(const C& codec) noexcept {
+    const CodecFormat f = codec.format();
+    return {f.kind == CodecKind::raw ? 0 : codec.dim() - f.raw_dims, f.element};
+  }
+
   Status check_rows(const TensorView& t, std::size_t heads, std::size_t dim, std::size_t tokens,
-                    const char* what) const;
+                    const char* what, const RawPart* stored = nullptr) const;
   Status try_reserve(std::size_t tokens, std::size_t q_heads) noexcept;
   Status try_encode_blocks(std::size_t total);
   void push_rows(const TensorView& k, const TensorView& v, const TensorView& q);
   void drop_blocks(std::size_t count) noexcept;
   OpenBlock open_block(const Head& head, std::size_t b, Workspace& workspace) const;
+  PackedBlock packed_block(const kernel::Kernels& on, const Head& head, std::size_t b,
+                           Workspace& workspace) const;
   void prepare_query(const Head& head, std::span<const float> q, QueryState& state,
                      Workspace& workspace) const;
   RowsView value_rows(const RawRows& keys, const RawRows& values, std::size_t first,
                       std::size_t count) const noexcept;
   template <class OnBlock, class OnRaw>
-  void walk(const Head& head, std::size_t blocks, std::size_t raw_end, Workspace& workspace,
-            OnBlock&& on_block, OnRaw&& on_raw) const;
+  void walk(const Head& head, std::size_t blocks, std::size_t raw_end, OnBlock&& on_block,
+            OnRaw&& on_raw) const;
 
   K key_;
   V value_;
@@ -210,6 +225,7 @@ class KVCompressor {
   std::size_t flushed_ = 0;  // blocks whose raw rows are gone; later ones wait for their commit
   std::size_t tail_first_ = options_.sinks;  // position of the first tail row
   bool calibrated_ = false, conditions_set_ = false;
+  std::array<std::size_t, layout::block_tokens> queries_at_{};  // rows of first_queries by token
 };
 
 /// MLA: a latent stored once, read as key (all dims) and as value (its coded dims).

@@ -37,6 +37,34 @@ OpenBlock KVCompressor<K, V, Source>::open_block(const Head& head, std::size_t b
 }
 
 template <class K, class V, PageSource Source>
+PackedBlock KVCompressor<K, V, Source>::packed_block(const kernel::Kernels& on, const Head& head,
+                                                     std::size_t b, Workspace& workspace) const {
+  const std::byte* block = head.blocks[b].data();
+  PackedBlock packed;
+  const auto scales = [&](std::size_t at, std::size_t per_vector, HeaderField exponent,
+                          std::vector<float>& to) {
+    to.resize(layout::block_tokens * per_vector);
+    on.widen(block + at, to.size(), read_header(block, exponent), to.data());
+    return std::span<const float>(to);
+  };
+  packed.keys = {
+      block + where_.key_codes, where_.key.key_tile_bytes(), block + where_.key_raw,
+      scales(where_.key_scales, where_.key.scales, HeaderField::key_exponent, workspace.keys.scales)};
+  packed.values = {
+      block + where_.value_codes, block + where_.value_raw,
+      scales(where_.value_scales, where_.value.scales, HeaderField::value_exponent, workspace.values.scales)};
+  if (where_.key_mean_dims) {
+    packed.key_mean = block + where_.key_mean, packed.key_mean_dims = where_.key_mean_dims;
+    packed.key_mean_exponent = read_header(block, HeaderField::key_mean_exponent);
+  }
+  if (where_.value_mean_dims) {
+    packed.value_mean = block + where_.value_mean, packed.value_mean_dims = where_.value_mean_dims;
+    packed.value_mean_exponent = read_header(block, HeaderField::value_mean_exponent);
+  }
+  return packed;
+}
+
+template <class K, class V, PageSource Source>
 void KVCompressor<K, V, Source>::prepare_query(const Head& head, std::span<const float> q, QueryState& state,
                                                Workspace& workspace) const {
   state.query.assign(q.begin(), q.end());
@@ -52,7 +80,7 @@ void KVCompressor<K, V, Source>::prepare_query(const Head& head, std::span<const
 template <class K, class V, PageSource Source>
 template <class OnBlock, class OnRaw>
 void KVCompressor<K, V, Source>::walk(const Head& head, std::size_t blocks, std::size_t raw_end,
-                                      Workspace& workspace, OnBlock&& on_block, OnRaw&& on_raw) const {
+                                      OnBlock&& on_block, OnRaw&& on_raw) const {
   const auto raw = [&](const RawRows& keys, const RawRows& values, std::size_t first_position,
                        std::size_t count) {
     for (std::size_t i = 0; i < count; i += layout::block_tokens) {
@@ -63,8 +91,7 @@ void KVCompressor<K, V, Source>::walk(const Head& head, std::size_t blocks, std:
   };
   raw(head.sink_keys, head.sink_values, 0, std::min(head.sink_keys.size(), raw_end));
   for (std::size_t b = 0; b < blocks; ++b)
-    on_block(b, Segment{static_cast<std::ptrdiff_t>(blocks_[b].first), blocks_[b].count},
-             open_block(head, b, workspace));
+    on_block(b, Segment{static_cast<std::ptrdiff_t>(blocks_[b].first), blocks_[b].count});
   raw(head.tail_keys, head.tail_values, tail_first_,
       std::min(head.tail_keys.size(), raw_end - std::min(raw_end, tail_first_)));
 }
@@ -83,6 +110,11 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
     return Status::failure(ErrorCode::invalid_argument, "positions has ", params.positions.size(),
                            " values; q has ", q.tokens, " tokens");
   if (params.scale == 0) params.scale = 1.0f / std::sqrt(static_cast<float>(key_dim()));
+  const kernel::Kernels* on = &kernel::on_scalar::table;
+  const bool exact = params.arithmetic == Arithmetic::exact;
+  [[maybe_unused]] const bool unpack =
+      exact || is_shared(value_);  // no kernel sums values out of key tiles yet
+  if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
   const std::size_t group = q.heads / options_.kv_heads;
   const auto first_position = static_cast<std::ptrdiff_t>(size_) - static_cast<std::ptrdiff_t>(q.tokens);
   const auto position = [&](std::size_t i) {
@@ -105,29 +137,47 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
             [&](const auto& codec) { state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f); });
         state.raw.assign(value_dims_, 0.0f);
       }
-    const auto each_query = [&](auto&& visit) {
+    // Queries that see a segment go over it together, max_queries at a time.
+    const auto each_batch = [&](auto&& sees, auto&& visit) {
+      QueryBatch batch;
       for (std::size_t i = 0; i < q.tokens; ++i)
-        for (std::size_t g = 0; g < group; ++g) visit(workspace.queries[i * group + g], position(i));
+        for (std::size_t g = 0; g < group && sees(position(i)); ++g) {
+          batch.state[batch.count] = &workspace.queries[i * group + g], batch.at[batch.count] = position(i);
+          if (++batch.count == kernel::max_queries) visit(batch), batch.count = 0;
+        }
+      if (batch.count != 0) visit(batch);
     };
     walk(
-        head, blocks_.size(), size_, workspace,
-        [&](std::size_t b, const Segment& segment, const OpenBlock& open) {
-          each_query([&](QueryState& state, std::ptrdiff_t at) {
-            if (b >= flushed_ + due_blocks(at)) return;  // this query still reads these tokens raw
+        head, blocks_.size(), size_,
+        [&](std::size_t b, const Segment& segment) {
+          const auto sees = [&](std::ptrdiff_t at) {
+            return b < flushed_ + due_blocks(at);
+          };  // else it reads these tokens raw
+          if (unpack) {
+            const OpenBlock open = open_block(head, b, workspace);
             with_value_codec([&](const auto& codec) {
-              attend_block(key_, codec, state, open, frozen_value_mean(head), segment, at, params);
+              each_batch(sees, [&](const QueryBatch& batch) {
+                for (std::size_t k = 0; k < batch.count; ++k)
+                  attend_block(key_, codec, *batch.state[k], open, frozen_value_mean(head), segment,
+                               batch.at[k], params);
+              });
             });
-          });
+          } else if constexpr (!std::same_as<V, SharedValue>) {
+            const PackedBlock packed = packed_block(*on, head, b, workspace);
+            each_batch(sees, [&](QueryBatch& batch) {
+              attend_packed(*on, key_, value_, batch, packed, frozen_value_mean(head), segment, params);
+            });
+          }
         },
         [&](const Segment& segment, const RowsView& keys, const RowsView& values) {
-          each_query([&](QueryState& state, std::ptrdiff_t at) {
-            const std::ptrdiff_t raw_from =
-                static_cast<std::ptrdiff_t>(tail_first_ + due_blocks(at) * layout::block_tokens);
-            if (segment.first > at ||
-                (segment.first >= static_cast<std::ptrdiff_t>(options_.sinks) && segment.first < raw_from))
-              return;
-            attend_raw(state, keys, values, segment, at, params);
-          });
+          const bool sink = segment.first < static_cast<std::ptrdiff_t>(options_.sinks);
+          each_batch(
+              [&](std::ptrdiff_t at) {
+                const auto raw_from =
+                    static_cast<std::ptrdiff_t>(tail_first_ + due_blocks(at) * layout::block_tokens);
+                return segment.first <= at && (sink || segment.first >= raw_from);
+              },
+              [&](QueryBatch& batch) { attend_raw(*on, batch, keys, values, segment, params); });
         });
     for (std::size_t i = 0; i < q.tokens; ++i)
       for (std::size_t g = 0; g < group; ++g)
@@ -147,20 +197,28 @@ Status KVCompressor<K, V, Source>::try_score(std::size_t head, std::span<const f
     return Status::failure(ErrorCode::invalid_argument, "score(head ", head, ", q of ", q.size(),
                            ", logits of ", logits.size(), "); this cache has ", heads_.size(),
                            " heads, key_dim ", key_dim(), " and ", size_, " tokens");
+  const bool exact = arithmetic == Arithmetic::exact;
+  const kernel::Kernels* on = &kernel::on_scalar::table;
+  if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
   workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
   QueryState& state = workspace.queries[0];
   prepare_query(heads_[head], q, state, workspace);
   const auto part = [&](const Segment& s) {
     return logits.subspan(static_cast<std::size_t>(s.first), s.count);
   };
+  QueryBatch batch{{&state}, {static_cast<std::ptrdiff_t>(size_)}, 1};
   walk(
-      heads_[head], flushed_, size_, workspace,
-      [&](std::size_t, const Segment& s, const OpenBlock& open) {
-        score_block(key_, state, open, part(s), arithmetic);
+      heads_[head], flushed_, size_,
+      [&](std::size_t b, const Segment& s) {
+        if (exact)
+          return score_block(key_, state, open_block(heads_[head], b, workspace), part(s), arithmetic);
+        float block_logits[layout::block_tokens];
+        score_packed(*on, key_, batch, packed_block(*on, heads_[head], b, workspace), block_logits);
+        std::copy_n(block_logits, s.count, part(s).begin());
       },
       [&](const Segment& s, const RowsView& keys, const RowsView&) {
-        for (std::size_t t = 0; t < s.count; ++t)
-          part(s)[t] = detail::dot_raw(state.query, keys.row(t), keys.type);
+        const float* query = state.query.data();
+        on->dot_rows(keys.data, keys.stride, keys.type, s.count, keys.dim, &query, 1, part(s).data());
       });
   return {};
 }
@@ -173,6 +231,10 @@ Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<co
     return Status::failure(ErrorCode::invalid_argument, "accumulate(head ", head, ", weights of ",
                            weights.size(), ", out of ", out.size(), "); this cache has ", heads_.size(),
                            " heads, ", size_, " tokens and value_dim ", value_dims_);
+  const bool exact = arithmetic == Arithmetic::exact;
+  [[maybe_unused]] const bool unpack = exact || is_shared(value_);
+  const kernel::Kernels* on = &kernel::on_scalar::table;
+  if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
   workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
   QueryState& state = workspace.queries[0];
   const auto part = [&](const Segment& s) {
@@ -182,15 +244,24 @@ Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<co
   state.softmax.mass = 1;
   with_value_codec([&](const auto& codec) {
     state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f);
+    QueryBatch batch{{&state}, {static_cast<std::ptrdiff_t>(size_)}, 1};
     walk(
-        heads_[head], flushed_, size_, workspace,
-        [&](std::size_t, const Segment& s, const OpenBlock& open) {
-          accumulate_block(codec, open, frozen_value_mean(heads_[head]), part(s), state.packed, state.raw,
-                           arithmetic);
+        heads_[head], flushed_, size_,
+        [&](std::size_t b, const Segment& s) {
+          const HalfVector& mean = frozen_value_mean(heads_[head]);
+          if (exact)
+            return accumulate_block(codec, open_block(heads_[head], b, workspace), mean, part(s),
+                                    state.packed, state.raw, arithmetic);
+          if constexpr (!std::same_as<V, SharedValue>) {
+            float block_weights[layout::block_tokens] = {};
+            std::copy(part(s).begin(), part(s).end(), block_weights);
+            accumulate_packed(*on, value_, batch, packed_block(*on, heads_[head], b, workspace), mean,
+                              block_weights);
+          }
         },
         [&](const Segment& s, const RowsView&, const RowsView& values) {
-          for (std::size_t t = 0; t < s.count; ++t)
-            detail::add_raw(part(s)[t], values.row(t), values.type, state.raw);
+          float* sum = state.raw.data();
+          on->add_rows(values.data, values.stride, values.type, s.count, values.dim, part(s).data(), 1, &sum);
         });
     finish_output(codec, state, out.data());
   });
@@ -210,9 +281,10 @@ Status KVCompressor<K, V, Source>::try_decode_key(std::size_t head, std::size_t 
            position < static_cast<std::size_t>(s.first) + s.count;
   };
   walk(
-      heads_[head], flushed_, size_, workspace,
-      [&](std::size_t, const Segment& s, const OpenBlock& open) {
+      heads_[head], flushed_, size_,
+      [&](std::size_t b, const Segment& s) {
         if (!inside(s)) return;
+        const OpenBlock open = open_block(heads_[head], b, workspace);
         key_.decode(
             record_at(*open.keys, where_.key, open.key_raw, position - static_cast<std::size_t>(s.first)),
             out);

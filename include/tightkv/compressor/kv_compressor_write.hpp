@@ -7,14 +7,14 @@ namespace tightkv::inline TIGHTKV_ABI {
 
 template <class K, class V, PageSource Source>
 Status KVCompressor<K, V, Source>::check_rows(const TensorView& t, std::size_t heads, std::size_t dim,
-                                              std::size_t tokens, const char* what) const {
-  if (t.tokens != tokens || t.dim != dim || t.heads == 0 || t.heads % heads != 0)
+                                              std::size_t tokens, const char* what,
+                                              const RawPart* stored) const {
+  if (t.tokens != tokens || t.dim != dim || t.heads == 0 || heads == 0 || t.heads % heads != 0)
     return Status::failure(ErrorCode::invalid_argument, what, " is (", t.tokens, " tokens, ", t.heads,
                            " heads, ", t.dim, " dims); it must be (", tokens, ", ", heads,
                            heads == options_.kv_heads ? "" : " or a multiple", ", ", dim, ")");
   if (t.tokens != 0 && t.data == nullptr)
     return Status::failure(ErrorCode::invalid_argument, what, " has no data");
-  const bool narrow = options_.tail == ElementType::f16 && t.type != ElementType::f16;
   for (std::size_t token = 0; token < t.tokens; ++token)
     for (std::size_t h = 0; h < t.heads; ++h) {
       const std::byte* row = t.row(token, h);
@@ -23,10 +23,17 @@ Status KVCompressor<K, V, Source>::check_rows(const TensorView& t, std::size_t h
         if (detail::is_non_finite(bits))
           return Status::failure(ErrorCode::non_finite, what, " is not finite at token ", size_ + token,
                                  ", head ", h, ", dim ", i);
-        if (narrow && (bits & 0x7fffffffu) >= 0x477ff000u)  // 65,520 rounds to infinity
-          return Status::failure(ErrorCode::invalid_argument, what, " at token ", size_ + token, ", head ", h,
-                                 ", dim ", i, " is ", std::bit_cast<float>(bits),
-                                 "; the f16 tail holds up to 65504: use a bf16 or f32 tail");
+        if (!stored) continue;
+        const std::uint32_t in_tail = detail::rounded_bits(bits, options_.tail);
+        const bool fits_tail = !detail::is_non_finite(in_tail);
+        if (fits_tail &&
+            (i < stored->raw_from || !detail::is_non_finite(detail::rounded_bits(in_tail, stored->element))))
+          continue;
+        const ElementType narrow = fits_tail ? stored->element : options_.tail;
+        return Status::failure(ErrorCode::invalid_argument, what, " at token ", size_ + token, ", head ", h,
+                               ", dim ", i, " is ", std::bit_cast<float>(bits), "; the ", name(narrow),
+                               fits_tail ? " codec" : " tail", " holds up to ",
+                               narrow == ElementType::f16 ? "65504: use bf16 or f32" : "3.3895e+38: use f32");
       }
     }
   return {};
@@ -71,8 +78,9 @@ void KVCompressor<K, V, Source>::push_rows(const TensorView& k, const TensorView
       const bool sink = size_ < options_.sinks;
       copy(k, token, h, sink ? head.sink_keys : head.tail_keys);
       if (!is_shared(value_)) copy(v, token, h, sink ? head.sink_values : head.tail_values);
-      if (group && size_ >= options_.sinks && size_ < options_.sinks + layout::block_tokens)
-        for (std::size_t g = 0; g < group; ++g) copy(q, token, h * group + g, head.first_queries);
+      if (size_ < options_.sinks || size_ >= options_.sinks + layout::block_tokens) continue;
+      queries_at_[size_ - options_.sinks] = group;
+      for (std::size_t g = 0; g < group; ++g) copy(q, token, h * group + g, head.first_queries);
     }
 }
 
@@ -82,8 +90,13 @@ Status KVCompressor<K, V, Source>::try_append(const TensorView& k, const TensorV
   if (k.heads != heads || (!is_shared(value_) && v.heads != heads))
     return Status::failure(ErrorCode::invalid_argument, "k has ", k.heads, " heads and v ", v.heads,
                            "; this cache has ", heads);
-  TIGHTKV_TRY(check_rows(k, heads, key_dim(), k.tokens, "k"));
-  if (!is_shared(value_)) TIGHTKV_TRY(check_rows(v, heads, value_dim(), k.tokens, "v"));
+  RawPart raw = raw_part(key_);
+  TIGHTKV_TRY(check_rows(k, heads, key_dim(), k.tokens, "k", &raw));
+  if constexpr (!std::same_as<V, SharedValue>)
+    if (!is_shared(value_)) {
+      raw = raw_part(value_);
+      TIGHTKV_TRY(check_rows(v, heads, value_dim(), k.tokens, "v", &raw));
+    }
   const bool with_queries = q.data != nullptr && options_.key_conditioner == ConditionerKind::balanced &&
                             !calibrated_ && !conditions_set_;
   if (with_queries) TIGHTKV_TRY(check_rows(q, heads, key_dim(), k.tokens, "q"));
@@ -99,18 +112,20 @@ Status KVCompressor<K, V, Source>::try_append(const TensorView& k, const TensorV
   return {};
 }
 
-/// Encodes pending blocks from the front of the tail until there are `total`.
+/// Encodes pending blocks from the front of the tail until there are `total`; on failure none is added.
 template <class K, class V, PageSource Source>
 Status KVCompressor<K, V, Source>::try_encode_blocks(std::size_t total) {
   BlockScratch scratch;
+  const std::size_t before = blocks_.size();
   while (blocks_.size() < total) {
     const std::size_t offset = (blocks_.size() - flushed_) * layout::block_tokens;
     for (Head& head : heads_) {
       head.blocks.emplace_back(*source_, where_.bytes);
       if (head.blocks.back().data() == nullptr) {
-        drop_blocks(blocks_.size());
-        return Status::failure(ErrorCode::out_of_memory, "the page source has no page of ", where_.bytes,
-                               " bytes left for block ", blocks_.size());
+        Status status = Status::failure(ErrorCode::out_of_memory, "the page source has no page of ",
+                                        where_.bytes, " bytes left for block ", blocks_.size());
+        drop_blocks(before);
+        return status;
       }
     }
     for (Head& head : heads_) {
@@ -143,7 +158,10 @@ void KVCompressor<K, V, Source>::drop_blocks(std::size_t count) noexcept {
   for (Head& head : heads_)
     while (head.blocks.size() > count) head.blocks.pop_back();
   blocks_.resize(std::min(blocks_.size(), count));
-  if (count == 0) calibrated_ = false;
+  if (count != 0) return;
+  calibrated_ = false;
+  if (conditions_set_) return;
+  for (Head& head : heads_) head.key_condition = {}, head.value_condition = {}, head.offset_share = 0;
 }
 
 template <class K, class V, PageSource Source>
@@ -185,12 +203,10 @@ Status KVCompressor<K, V, Source>::try_truncate(std::size_t n) {
     for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->truncate(std::min(rows->size(), n));
     for (RawRows* rows : {&head.tail_keys, &head.tail_values})
       rows->truncate(into_blocks ? 0 : std::min(rows->size(), n - tail_first_));
-    if (!calibrated_ && head.first_queries.size() != 0) {
-      const std::size_t held =
-          std::min(layout::block_tokens, size_ - std::min<std::size_t>(size_, options_.sinks));
-      const std::size_t kept = std::min(layout::block_tokens, n - std::min<std::size_t>(n, options_.sinks));
-      head.first_queries.truncate(held ? head.first_queries.size() / held * kept : 0);
-    }
+    std::size_t queries = 0;
+    for (std::size_t i = 0; i < layout::block_tokens && options_.sinks + i < n; ++i)
+      queries += queries_at_[i];
+    head.first_queries.truncate(std::min(head.first_queries.size(), queries));
   }
   if (into_blocks) tail_first_ = std::max<std::size_t>(n, options_.sinks);
   size_ = n;
@@ -220,6 +236,15 @@ Status KVCompressor<K, V, Source>::try_set_condition(std::size_t head, Condition
                            key.mean.values.size(), " key means, ", key.channel_scale.size(), " scales, ",
                            value.mean.values.size(), " value means; dims are ", key_dims_, " and ",
                            value_dims_);
+  if (is_shared(value_) && !key.channel_scale.empty())
+    return Status::failure(ErrorCode::unsupported,
+                           "a shared store is read as values too: it takes a mean, but no channel scale");
+  for (const HalfVector* mean : {&key.mean, &value.mean})
+    for (std::size_t i = 0; i < mean->values.size(); ++i)
+      if (mean->exponent < -400 || mean->exponent > 200 || (mean->values[i].bits & 0x7c00u) == 0x7c00u ||
+          detail::is_non_finite(std::bit_cast<std::uint32_t>(mean->at(i))))
+        return Status::failure(ErrorCode::non_finite, "mean of head ", head, " is not a finite float at dim ",
+                               i);
   for (const Half g : key.channel_scale)
     if (g.bits < (12u << 10) || g.bits > (18u << 10))
       return Status::failure(ErrorCode::invalid_argument, "channel scale ", to_float(g),

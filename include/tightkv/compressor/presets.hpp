@@ -203,7 +203,8 @@ inline Format preset(std::string_view name, std::size_t key_dim, std::size_t val
 #endif
 
 /// The first preset name that gives this Format's codecs, or "" if none does.
-inline std::string_view preset_name(const Format& f) noexcept {
+inline std::string_view preset_name(Format f) noexcept {
+  if (f.key.rows == f.key_dim) f.key.rows = 0;  // a codec says in full what 0 stands for
   for (const auto& p : detail::presets)
     if (p.key == f.key && p.value == f.value && p.sinks == f.sinks && p.window == f.window) return p.name;
   return {};

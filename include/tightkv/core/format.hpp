@@ -110,7 +110,7 @@ inline Status check_side(const CodecFormat& c, std::size_t dim, const char* side
     case CodecKind::group_quant:
       if (c.bits != 2 && c.bits != 3 && c.bits != 4 && c.bits != 8)
         return bad("bits", c.bits, "2, 3, 4 or 8 for groups");
-      if (c.group % 16 != 0) return bad("group", c.group, "a multiple of 16, or 0 for the whole vector");
+      if (c.group % 32 != 0) return bad("group", c.group, "a multiple of 32, or 0 for the whole vector");
       break;
     case CodecKind::q8:
       break;

@@ -131,6 +131,13 @@ inline float load_element(const std::byte* row, ElementType type, std::size_t i)
   return std::bit_cast<float>(float_bits(row, type, i));
 }
 
+/// The bits of a binary32 after one rounding to `type`.
+constexpr std::uint32_t rounded_bits(std::uint32_t bits, ElementType type) noexcept {
+  const float x = std::bit_cast<float>(bits);
+  if (type == ElementType::f16) return std::bit_cast<std::uint32_t>(to_float(to_half(x)));
+  return type == ElementType::bf16 ? static_cast<std::uint32_t>(float_to_bf16(x)) << 16 : bits;
+}
+
 /// True for NaN and infinity, decided on the bits: -ffast-math cannot remove it.
 constexpr bool is_non_finite(std::uint32_t bits) noexcept { return (bits & 0x7f800000u) == 0x7f800000u; }
 

@@ -10,6 +10,7 @@ namespace tightkv::inline TIGHTKV_ABI {
 /// A vector as scale * (254 high + low), both parts int8 in [-127, 127]. An 8-bit vector has high = 0.
 struct IntegerVector {
   std::vector<std::int8_t> high, low;
+  std::int32_t high_sum = 0, low_sum = 0;  // of the values, for kernels that work on level + 128
   float scale = 0;
   bool wide = false;
 
@@ -20,6 +21,7 @@ struct IntegerVector {
     wide = two_planes;
     high.assign(values.size(), 0);
     low.resize(values.size());
+    high_sum = low_sum = 0;
     float largest = 0;
     for (const float v : values) largest = std::max(largest, v < 0 ? -v : v);
     const float top = wide ? 32385.0f : 127.0f;
@@ -34,6 +36,7 @@ struct IntegerVector {
         rounded -= 254 * h;
       }
       low[i] = static_cast<std::int8_t>(std::clamp(rounded, -127, 127));
+      high_sum += high[i], low_sum += low[i];
     }
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../kernel/accumulate.hpp"
+#include "../kernel/block.hpp"
 #include "../kernel/score.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
@@ -12,9 +13,16 @@ namespace tightkv::inline TIGHTKV_ABI {
 /// step.
 class GroupQuant {
  public:
-  /// `group`: a multiple of 16 (32, 64, 128 are usual), 0 = the whole vector; the last group may be shorter.
+  /// `group`: a multiple of 32 (32, 64, 128 are usual), 0 = the whole vector; the last group may be shorter.
   GroupQuant(std::size_t dim, unsigned bits, std::size_t group) noexcept
-      : dim_(dim), group_(group == 0 || group > dim ? layout::padded(dim) : group), bits_(bits) {}
+      : dim_(dim), group_(group == 0 || group > dim ? layout::padded(dim) : group), bits_(bits) {
+    std::array<std::int8_t, 16> levels{};
+    for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = static_cast<std::int8_t>(i);
+    const std::size_t count = bits < 4 ? std::size_t{1} << bits : 16;
+    plan_ = kernel::LevelPlan(bits == 8 ? kernel::Decode::identity : kernel::Decode::table, bits,
+                              layout::padded(dim), std::span<const std::int8_t>(levels).first(count),
+                              bits == 8 ? 128 : 0);
+  }
 
   std::size_t dim() const noexcept { return dim_; }
   std::size_t groups() const noexcept { return (dim_ + group_ - 1) / group_; }
@@ -88,6 +96,41 @@ class GroupQuant {
     }
   }
 
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    const IntegerVector* codes[kernel::max_queries] = {};
+    float dots[kernel::max_queries * layout::block_tokens];
+    for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
+    std::fill_n(logits, n * layout::block_tokens, 0.0f);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, g * group_,
+                        std::min((g + 1) * group_, plan_.dim), codes, n, dots);
+      for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t t = 0; t < layout::block_tokens; ++t)
+          logits[k * layout::block_tokens + t] +=
+              block.scales[(t * groups() + g) * 2] * dots[k * layout::block_tokens + t] +
+              block.scales[(t * groups() + g) * 2 + 1] * q[k]->group_sum[g];
+    }
+  }
+
+  /// See PolarQuant::accumulate_block.
+  void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
+                        const PackedValues& block, float* const* sums) const noexcept {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const std::size_t begin = g * group_, end = std::min(begin + group_, plan_.dim);
+      float scales[layout::block_tokens];
+      for (std::size_t t = 0; t < layout::block_tokens; ++t) scales[t] = block.scales[(t * groups() + g) * 2];
+      kernel::sum_block(on, plan_, block.words, begin, end, scales, weights, n, sums);
+      for (std::size_t k = 0; k < n; ++k) {
+        float minimum = 0;
+        for (std::size_t t = 0; t < layout::block_tokens; ++t)
+          minimum += weights[k * layout::block_tokens + t] * block.scales[(t * groups() + g) * 2 + 1];
+        for (std::size_t i = begin; i < end; ++i) sums[k][i] += minimum;
+      }
+    }
+  }
+
   void unrotate(std::span<float>) const noexcept {}
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
     const int zero_code = bits_ == 8 ? 128 : 0;
@@ -117,6 +160,7 @@ class GroupQuant {
 
   std::size_t dim_, group_;
   unsigned bits_;
+  kernel::LevelPlan plan_;
 };
 
 static_assert(KeyCodec<GroupQuant> && ValueCodec<GroupQuant>);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "../kernel/accumulate.hpp"
+#include "../kernel/block.hpp"
 #include "../kernel/score.hpp"
 #include "scale.hpp"
 
@@ -54,7 +55,8 @@ class PolarQuant {
         codebook_(std::move(codebook)),
         scale_(scale_policy),
         search_points_(search_points),
-        unit_q32_(fixed::isqrt(std::uint64_t{rotation_.dim()} << 32) * codebook_.gain_q16()) {}
+        unit_q32_(fixed::isqrt(std::uint64_t{rotation_.dim()} << 32) * codebook_.gain_q16()),
+        plan_(kernel::plan_of(codebook_, layout::padded(rotation_.dim()))) {}
 
   std::size_t dim() const noexcept { return rotation_.dim(); }
   const R& rotation() const noexcept { return rotation_; }
@@ -146,6 +148,24 @@ class PolarQuant {
     kernel::accumulate(rows.levels, sum.size(), {scaled, weights.size()}, sum, arithmetic);
   }
 
+  /// logits[k * 64 + t] = <q_k, x^_t> for the 64 tokens of a block, integer arithmetic; n <= max_queries.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    const IntegerVector* codes[kernel::max_queries] = {};
+    for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
+    kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, 0, plan_.dim, codes, n, logits);
+    const std::size_t per_vector = block.scales.size() / layout::block_tokens;
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t t = 0; t < layout::block_tokens; ++t)
+        logits[k * layout::block_tokens + t] *= block.scales[t * per_vector];
+  }
+
+  /// sums[k] += sum_t weights[k * 64 + t] x^_t in the rotated domain; n <= max_queries.
+  void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
+                        const PackedValues& block, float* const* sums) const noexcept {
+    kernel::sum_block(on, plan_, block.words, 0, plan_.dim, block.scales.data(), weights, n, sums);
+  }
+
   /// The int8 levels of codes; sizes equal, the padded dim.
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
     codebook_.decode(codes, out);
@@ -167,6 +187,7 @@ class PolarQuant {
   [[no_unique_address]] S scale_;
   unsigned search_points_;
   std::uint64_t unit_q32_;  // sqrt(d) gain
+  kernel::LevelPlan plan_;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

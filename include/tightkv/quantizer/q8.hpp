@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../kernel/accumulate.hpp"
+#include "../kernel/block.hpp"
 #include "../kernel/score.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
@@ -11,7 +12,8 @@ class Q8 {
  public:
   static constexpr std::size_t group = 32;
 
-  explicit Q8(std::size_t dim) noexcept : dim_(dim) {}
+  explicit Q8(std::size_t dim) noexcept
+      : dim_(dim), plan_(kernel::Decode::identity, 8, layout::padded(dim), {}, 128) {}
 
   std::size_t dim() const noexcept { return dim_; }
   std::size_t groups() const noexcept { return (dim_ + group - 1) / group; }
@@ -73,6 +75,34 @@ class Q8 {
     }
   }
 
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    const IntegerVector* codes[kernel::max_queries] = {};
+    float dots[kernel::max_queries * layout::block_tokens];
+    for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
+    std::fill_n(logits, n * layout::block_tokens, 0.0f);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, g * group,
+                        std::min((g + 1) * group, plan_.dim), codes, n, dots);
+      for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t t = 0; t < layout::block_tokens; ++t)
+          logits[k * layout::block_tokens + t] +=
+              block.scales[t * groups() + g] * dots[k * layout::block_tokens + t];
+    }
+  }
+
+  /// See PolarQuant::accumulate_block.
+  void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
+                        const PackedValues& block, float* const* sums) const noexcept {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const std::size_t begin = g * group, end = std::min(begin + group, plan_.dim);
+      float scales[layout::block_tokens];
+      for (std::size_t t = 0; t < layout::block_tokens; ++t) scales[t] = block.scales[t * groups() + g];
+      kernel::sum_block(on, plan_, block.words, begin, end, scales, weights, n, sums);
+    }
+  }
+
   void unrotate(std::span<float>) const noexcept {}
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
     for (std::size_t i = 0; i < codes.size(); ++i)
@@ -85,6 +115,7 @@ class Q8 {
 
  private:
   std::size_t dim_;
+  kernel::LevelPlan plan_;
 };
 
 static_assert(KeyCodec<Q8> && ValueCodec<Q8>);

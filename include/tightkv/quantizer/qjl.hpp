@@ -2,6 +2,7 @@
 // value codec.
 #pragma once
 
+#include "../kernel/block.hpp"
 #include "../kernel/score.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
@@ -26,6 +27,20 @@ void prepare_sketch(const P& projection, std::span<const float> q, PreparedQuery
   out.sketch_code.assign(out.sketch, false);
 }
 
+/// logits[k * 64 + t] += scales[t * stride] * <signs of token t, sketch of q_k>.
+inline void add_sketch_scores(const kernel::Kernels& on, const kernel::LevelPlan& signs,
+                              const std::byte* planes, std::size_t tile_bytes, const PreparedQuery* const* q,
+                              std::size_t n, const float* scales, std::size_t stride,
+                              float* logits) noexcept {
+  const IntegerVector* codes[kernel::max_queries] = {};
+  float dots[kernel::max_queries * layout::block_tokens];
+  for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->sketch_code;
+  kernel::dot_block(on, signs, planes, tile_bytes, 0, signs.dim, codes, n, dots);
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t t = 0; t < layout::block_tokens; ++t)
+      logits[k * layout::block_tokens + t] += scales[t * stride] * dots[k * layout::block_tokens + t];
+}
+
 /// |x| * 2^unit, rounded to 11 bits.
 inline fixed::Scale norm(std::span<const std::int32_t> x, int unit) noexcept {
   std::uint64_t n2 = 0;
@@ -42,9 +57,9 @@ class QJL {
 
  public:
   /// `rows` of the sketch, at most 1024; 0 = dim.
-  QJL(std::size_t dim, std::uint64_t seed, std::size_t rows = 0)
-      : projection_(dim, rows ? rows : dim, seed) {}
-  explicit QJL(P projection) : projection_(std::move(projection)) {}
+  QJL(std::size_t dim, std::uint64_t seed, std::size_t rows = 0) : QJL(P(dim, rows ? rows : dim, seed)) {}
+  explicit QJL(P projection)
+      : projection_(std::move(projection)), signs_(kernel::sign_plan(layout::padded(projection_.rows()))) {}
 
   std::size_t dim() const noexcept { return projection_.dim(); }
   const P& projection() const noexcept { return projection_; }
@@ -76,6 +91,14 @@ class QJL {
     return record.scales[0] * kernel::dot_signs(record.signs, q.sketch_code, q.sketch, arithmetic);
   }
 
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    std::fill_n(logits, n * layout::block_tokens, 0.0f);
+    detail::add_sketch_scores(on, signs_, block.tiles, block.tile_bytes, q, n, block.scales.data(), 1,
+                              logits);
+  }
+
   void levels(std::span<const std::uint8_t>, std::span<std::int8_t>) const noexcept {}
 
   /// The vector whose inner products the score is: |x| kappa S^T sign(S x). For study; far from x.
@@ -88,6 +111,7 @@ class QJL {
 
  private:
   P projection_;
+  kernel::LevelPlan signs_;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

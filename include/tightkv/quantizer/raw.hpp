@@ -1,7 +1,7 @@
 // quantizer/raw.hpp: values kept as fp16, bf16 or fp32: the honest rival, and one side of an asymmetric pair.
 #pragma once
 
-#include "../kernel/query.hpp"
+#include "../kernel/block.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
@@ -68,6 +68,19 @@ class Raw {
     for (std::size_t t = 0; t < weights.size(); ++t)
       if (weights[t] != 0)
         detail::add_raw(weights[t], rows.raw + t * dim_ * element_size(element_), element_, sum.first(dim_));
+  }
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    const float* rows[kernel::max_queries];
+    for (std::size_t k = 0; k < n; ++k) rows[k] = q[k]->rotated.data();
+    on.dot_rows(block.raw, dim_ * element_size(element_), element_, layout::block_tokens, dim_, rows, n,
+                logits);
+  }
+  void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
+                        const PackedValues& block, float* const* sums) const noexcept {
+    on.add_rows(block.raw, dim_ * element_size(element_), element_, layout::block_tokens, dim_, weights, n,
+                sums);
   }
   void unrotate(std::span<float>) const noexcept {}
   void levels(std::span<const std::uint8_t>, std::span<std::int8_t>) const noexcept {}

@@ -39,6 +39,17 @@ class Split {
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
     return coded_.score(q, record, arithmetic) + detail::dot_raw(q.raw, record.raw, raw_.element());
   }
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    coded_.score_block(on, q, n, block, logits);
+    const float* rows[kernel::max_queries];
+    float dots[kernel::max_queries * layout::block_tokens];
+    for (std::size_t k = 0; k < n; ++k) rows[k] = q[k]->raw.data();
+    on.dot_rows(block.raw, raw_.shape().raw_bytes, raw_.element(), layout::block_tokens, raw_.dim(), rows, n,
+                dots);
+    for (std::size_t i = 0; i < n * layout::block_tokens; ++i) logits[i] += dots[i];
+  }
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
     coded_.levels(codes, out);
   }

@@ -74,6 +74,15 @@ class TurboQuant {
            record.scales[1] * kernel::dot_signs(record.signs, q.sketch_code, q.sketch, arithmetic);
   }
 
+  /// See PolarQuant::score_block.
+  void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
+                   const PackedKeys& block, float* logits) const noexcept {
+    polar_.score_block(on, q, n, block, logits);
+    const std::byte* planes =
+        block.tiles + layout::key_tile_bytes(layout::padded(dim()), polar_.codebook().bits());
+    detail::add_sketch_scores(on, signs_, planes, block.tile_bytes, q, n, block.scales.data() + 1, 2, logits);
+  }
+
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {
     polar_.levels(codes, out);
   }
@@ -92,6 +101,7 @@ class TurboQuant {
  private:
   PolarQuant<R, C, S> polar_;
   P projection_;
+  kernel::LevelPlan signs_ = kernel::sign_plan(layout::padded(projection_.rows()));
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

@@ -1,0 +1,17 @@
+// kernel/region.hpp: the only target pragmas of the library.
+#pragma once
+
+// Everything between BEGIN("avx2,fma") and END, templates and lambdas included, is compiled for that
+// instruction set, without flags from the user. Rules: close every #include before a region opens, and keep
+// std:: templates out of it: what is instantiated inside would carry the region's instructions under a name
+// that the linker may keep for baseline code. An instruction set's intrinsics are only called inside its
+// region.
+#define TIGHTKV_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define TIGHTKV_TARGET_BEGIN(isa) \
+  TIGHTKV_PRAGMA(clang attribute push(__attribute__((target(isa))), apply_to = function))
+#define TIGHTKV_TARGET_END TIGHTKV_PRAGMA(clang attribute pop)
+#else
+#define TIGHTKV_TARGET_BEGIN(isa) TIGHTKV_PRAGMA(GCC push_options) TIGHTKV_PRAGMA(GCC target(isa))
+#define TIGHTKV_TARGET_END TIGHTKV_PRAGMA(GCC pop_options)
+#endif
