@@ -21,17 +21,18 @@ endforeach()
 set(tightkv_device_headers ${tightkv_headers})
 list(FILTER tightkv_device_headers INCLUDE REGEX "/backend/(hip|metal)(/|\\.hpp$)|\\.(hip|metal)\\.hpp$")
 list(FILTER tightkv_headers EXCLUDE REGEX "/backend/(hip|metal)(/|\\.hpp$)|\\.(hip|metal)\\.hpp$")
-file(GLOB_RECURSE tightkv_device_sources CONFIGURE_DEPENDS
-     "${PROJECT_SOURCE_DIR}/include/tightkv/*.hip" "${PROJECT_SOURCE_DIR}/include/tightkv/*.metal"
-     "${PROJECT_SOURCE_DIR}/include/tightkv/*.cu")
+# Text that headers include several times (*.inc) is no header of its own either.
+file(GLOB_RECURSE tightkv_included_text CONFIGURE_DEPENDS
+     "${PROJECT_SOURCE_DIR}/include/tightkv/*.inc" "${PROJECT_SOURCE_DIR}/include/tightkv/*.hip"
+     "${PROJECT_SOURCE_DIR}/include/tightkv/*.metal" "${PROJECT_SOURCE_DIR}/include/tightkv/*.cu")
 
 add_library(tightkv INTERFACE)
 add_library(tightkv::tightkv ALIAS tightkv)
 target_compile_features(tightkv INTERFACE cxx_std_20)
 target_sources(tightkv
   INTERFACE FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${tightkv_headers}
-  INTERFACE FILE_SET device TYPE HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include"
-            FILES ${tightkv_device_headers} ${tightkv_device_sources})
+  INTERFACE FILE_SET unverified TYPE HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include"
+            FILES ${tightkv_device_headers} ${tightkv_included_text})
 set_target_properties(tightkv PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 
 foreach(component IN LISTS tightkv_components)

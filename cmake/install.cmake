@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(tightkv_config_dir "${CMAKE_INSTALL_DATADIR}/cmake/tightkv")
 
-install(TARGETS tightkv EXPORT tightkv-targets FILE_SET HEADERS FILE_SET device)
+install(TARGETS tightkv EXPORT tightkv-targets FILE_SET HEADERS FILE_SET unverified)
 install(EXPORT tightkv-targets NAMESPACE tightkv:: DESTINATION "${tightkv_config_dir}")
 foreach(component IN LISTS tightkv_components)
   install(TARGETS tightkv_${component} EXPORT tightkv-${component}-targets FILE_SET HEADERS)
