@@ -142,14 +142,14 @@ TEST_CASE("cutting committed tokens: exact in the tail, the rest of a block stay
           "[compressor]") {
   for (const std::uint32_t sinks : {0u, 4u, 70u}) {
     const Format format = small_format("k4v4", sinks, 10, ConditionerKind::block_mean);
-    const Sequence s(300, 2, 1, 16, 32, 71);
-    AnyCompressor whole(format, 2, 5);
+    const Sequence s(300, 1, 1, 16, 32, 71);
+    AnyCompressor whole(format, 1, 5);
     fill(whole, s, 300);
     const std::size_t packed = sinks + 64 * flushed_blocks(300, sinks, 10);
     for (const std::size_t n : {299u, 263u, 262u, 261u, 260u, 256u, 200u, 197u, 196u, 195u, 133u, 132u,
                                 131u, 70u,  69u,  68u,  67u,  64u,  5u,   4u,   3u,   1u,   0u}) {
       CAPTURE(sinks, n);
-      AnyCompressor cache(format, 2, 5);
+      AnyCompressor cache(format, 1, 5);
       fill(cache, s, 300);
       cache.truncate(n);
       CHECK(cache.size() == n);
@@ -157,24 +157,22 @@ TEST_CASE("cutting committed tokens: exact in the tail, the rest of a block stay
       // The first n tokens decode and score as before.
       Workspace workspace;
       std::vector<float> before(300), after(n), x(16), y(16);
-      REQUIRE(whole.try_score(1, {s.q.row(0, 1), 16}, before, workspace).ok());
-      REQUIRE(cache.try_score(1, {s.q.row(0, 1), 16}, after, workspace).ok());
+      REQUIRE(whole.try_score(0, {s.q.row(0, 0), 16}, before, workspace).ok());
+      REQUIRE(cache.try_score(0, {s.q.row(0, 0), 16}, after, workspace).ok());
       before.resize(n);
       CHECK(same_bits(before, after));
       if (n) {
-        REQUIRE(whole.try_decode_key(1, n - 1, x, workspace).ok());
-        REQUIRE(cache.try_decode_key(1, n - 1, y, workspace).ok());
+        REQUIRE(whole.try_decode_key(0, n - 1, x, workspace).ok());
+        REQUIRE(cache.try_decode_key(0, n - 1, y, workspace).ok());
         CHECK(same_bits(x, y));
       }
       const std::size_t live = std::min(n, packed) - std::min<std::size_t>(n, sinks);
       CHECK(cache.bytes().packed_tokens == live);
       CHECK(cache.blocks() == (live + 63) / 64);
-      // And the cache works on: another 200 tokens, attention against what it holds.
-      for (std::size_t t = 0; t < 200; t += 50) {
-        REQUIRE(append(cache, s, t, 50).ok());
-        cache.commit();
-      }
-      CHECK(cache.size() == n + 200);
+      if (n % 4 != 1) continue;  // And the cache works on: attention against what it holds.
+      REQUIRE(append(cache, s, 0, 90).ok());
+      cache.commit();
+      CHECK(cache.size() == n + 90);
       CHECK(worst_attention(cache, s.q, 1, decoded_heads(cache)) <= 1);
     }
   }
