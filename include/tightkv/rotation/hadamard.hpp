@@ -128,10 +128,11 @@ class Hadamard {
       for (std::size_t r = 0; r < m; ++r) column[r] = x[r * width_ + a];
       for (std::size_t r = 0; r < m; ++r) {
         if constexpr (std::same_as<T, float>) {
+          constexpr float unit = fixed::power_of_two(-30);  // exact, and inside the sum: nothing overflows
           float sum = 0;
           for (std::size_t i = 0; i < m; ++i)
-            sum += static_cast<float>(tables_->dct[transposed ? i * m + r : r * m + i]) * column[i];
-          x[r * width_ + a] = sum * fixed::power_of_two(-30);
+            sum += static_cast<float>(tables_->dct[transposed ? i * m + r : r * m + i]) * unit * column[i];
+          x[r * width_ + a] = sum;
         } else {
           std::int64_t sum = 0;
           for (std::size_t i = 0; i < m; ++i) sum += std::int64_t{tables_->dct[r * m + i]} * column[i];

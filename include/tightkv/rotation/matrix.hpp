@@ -58,8 +58,8 @@ class Matrix {
     for (std::size_t i = 0; i < dim_; ++i) {
       const std::int32_t* row = values_->data() + i * dim_;
       float sum = 0;
-      for (std::size_t k = 0; k < dim_; ++k) sum += static_cast<float>(row[k]) * x[k];
-      result[i] = sum * fixed::power_of_two(-grid);
+      for (std::size_t k = 0; k < dim_; ++k) sum += static_cast<float>(row[k]) * unit * x[k];
+      result[i] = sum;
     }
     for (std::size_t i = 0; i < dim_; ++i) x[i] = result[i];
   }
@@ -68,8 +68,7 @@ class Matrix {
     float result[max_head_dim] = {};
     for (std::size_t i = 0; i < dim_; ++i) {
       const std::int32_t* row = values_->data() + i * dim_;
-      const float scaled = x[i] * fixed::power_of_two(-grid);
-      for (std::size_t k = 0; k < dim_; ++k) result[k] += static_cast<float>(row[k]) * scaled;
+      for (std::size_t k = 0; k < dim_; ++k) result[k] += static_cast<float>(row[k]) * unit * x[i];
     }
     for (std::size_t k = 0; k < dim_; ++k) x[k] = result[k];
   }
@@ -85,6 +84,8 @@ class Matrix {
   }
 
  private:
+  static constexpr float unit = fixed::power_of_two(-grid);  // exact, and inside the sums: nothing overflows
+
   std::size_t dim_ = 0;
   std::shared_ptr<const std::vector<std::int32_t>> values_ =
       std::make_shared<const std::vector<std::int32_t>>();
