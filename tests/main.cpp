@@ -28,7 +28,8 @@ struct Counter : ListenerBase {
     ListenerBase::testCaseEnded(stats);
     if (stats.totals.testCases.failed > 0) {
       ++failed;
-      skipped_names().erase(stats.testInfo
+      skipped_names().erase(stats
+                                .testInfo
 #if defined(CATCH_VERSION_MAJOR) && CATCH_VERSION_MAJOR >= 3
                                 ->name
 #else
@@ -65,7 +66,8 @@ int main(int argc, char** argv) {
 #if defined(CATCH_VERSION_MAJOR) && CATCH_VERSION_MAJOR >= 3
   const bool listing = config.listTests || config.listTags || config.listReporters || config.listListeners;
 #else
-  const bool listing = config.listTests || config.listTags || config.listReporters || config.listTestNamesOnly;
+  const bool listing =
+      config.listTests || config.listTags || config.listReporters || config.listTestNamesOnly;
 #endif
   if (listing || config.showHelp) return code;
   const int skipped = static_cast<int>(skipped_names().size());

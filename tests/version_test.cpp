@@ -14,6 +14,7 @@ TEST_CASE("CMake's version is the one in the header", "[version]") {
 TEST_CASE("the inline namespace tells this unit's version, instruction set and error model", "[version]") {
   const std::string abi = TIGHTKV_TEXT(TIGHTKV_ABI);
   CAPTURE(abi);
-  CHECK(abi.rfind("v" TIGHTKV_TEXT(TIGHTKV_VERSION_MAJOR) "_" TIGHTKV_TEXT(TIGHTKV_VERSION_MINOR) "_", 0) == 0);
+  CHECK(abi.rfind("v" TIGHTKV_TEXT(TIGHTKV_VERSION_MAJOR) "_" TIGHTKV_TEXT(TIGHTKV_VERSION_MINOR) "_", 0) ==
+        0);
   CHECK(abi.find(TIGHTKV_HAS_EXCEPTIONS ? "_throws" : "_nothrow") != std::string::npos);
 }

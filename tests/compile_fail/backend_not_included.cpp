@@ -7,6 +7,7 @@ using Backend = tightkv::backend::hip;
 using Backend = tightkv::backend::cpu;
 #endif
 
-tightkv::Status run(Backend& backend, const tightkv::AnyCompressor& cache, const tightkv::TensorView& q, float* out) {
+tightkv::Status run(Backend& backend, const tightkv::AnyCompressor& cache, const tightkv::TensorView& q,
+                    float* out) {
   return tightkv::attend(backend, cache, q, out, tightkv::AttendParams{});
 }

@@ -5,7 +5,7 @@ using Keys = tightkv::QJL<tightkv::Srht>;
 #if defined(BAD)
 using Values = tightkv::QJL<tightkv::Srht>;
 #else
-using Values = tightkv::PolarQuant<tightkv::Hadamard, tightkv::LloydMax<4>>;
+using Values = tightkv::PolarQuant<tightkv::Hadamard, tightkv::LloydMax<4> >;
 #endif
 
 std::size_t tokens() {

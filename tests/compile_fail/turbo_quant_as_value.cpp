@@ -5,7 +5,7 @@ using Keys = tightkv::TurboQuant<tightkv::Haar, tightkv::LloydMax<3>, tightkv::G
 #if defined(BAD)
 using Values = Keys;
 #else
-using Values = tightkv::PolarQuant<tightkv::Haar, tightkv::LloydMax<4>>;
+using Values = tightkv::PolarQuant<tightkv::Haar, tightkv::LloydMax<4> >;
 #endif
 
 std::size_t tokens() {

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <tightkv/tightkv.hpp>
 
-/// Packs 192 fixed tokens by a preset and attends to them. Folds the packed bytes into one number; 0 if the output is
-/// not near the values, which are all close to 1. It is `static`: two units of one program may have different flags.
+/// Packs 192 fixed tokens by a preset and attends to them. Folds the packed bytes into one number; 0 if the
+/// output is not near the values, which are all close to 1. It is `static`: two units of one program may have
+/// different flags.
 static std::uint64_t packed_cache(const char* preset) {
   constexpr std::size_t tokens = 192, heads = 2, dim = 64;
   static std::array<float, tokens * heads * dim> keys, values;
@@ -28,6 +29,7 @@ static std::uint64_t packed_cache(const char* preset) {
   std::uint64_t all = cache.blocks();
   for (std::size_t head = 0; head < heads; ++head)
     for (std::size_t b = 0; b < cache.blocks(); ++b)
-      for (const std::byte byte : cache.block(head, b)) all = all * 0x100000001b3 + static_cast<std::uint64_t>(byte);
+      for (const std::byte byte : cache.block(head, b))
+        all = all * 0x100000001b3 + static_cast<std::uint64_t>(byte);
   return all;
 }

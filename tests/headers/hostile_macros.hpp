@@ -1,4 +1,5 @@
-// Names that widespread system headers define as macros. Standard headers first: they are not ours to protect.
+// Names that widespread system headers define as macros. Standard headers first: they are not ours to
+// protect.
 #pragma once
 
 #include <algorithm>

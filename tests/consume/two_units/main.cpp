@@ -1,4 +1,5 @@
-// main: the baseline unit's answer; `main both`: both units' answers; `main native`: an instruction of the other unit.
+// main: the baseline unit's answer; `main both`: both units' answers; `main native`: an instruction of the
+// other unit.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
