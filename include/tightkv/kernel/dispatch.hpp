@@ -1,9 +1,11 @@
 // kernel/dispatch.hpp: which kernels run here: the best that the CPU has, or the ones that TIGHTKV_ISA names.
 #pragma once
 
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
+#include "avx2.hpp"
 #include "avx512.hpp"
 #include "scalar.hpp"
 
@@ -11,19 +13,37 @@ namespace tightkv::inline TIGHTKV_ABI::kernel {
 
 /// One compiled instruction set: its table, and whether this CPU runs it.
 struct Candidate {
-  const Kernels* table;
-  bool available;
+  const Kernels* table = nullptr;
+  bool available = false;
 };
+
+/// The table of an opt-in header (kernel/xsimd.hpp), which sets it before main; nullptr where no unit of the
+/// program includes one.
+inline constinit const Kernels* opt_in_table = nullptr;
+
+namespace detail {
+
+struct Candidates {
+  std::array<Candidate, 4> all{};
+  std::size_t count = 0;
+
+  Candidates() noexcept {
+#if defined(__x86_64__)
+    add(&on_avx512::table, avx512::available());
+    add(&on_avx2::table, avx2::available());
+#endif
+    if (opt_in_table) add(opt_in_table, true);
+    add(&on_scalar::table, true);
+  }
+  void add(const Kernels* table, bool available) noexcept { all[count++] = {table, available}; }
+};
+
+}  // namespace detail
 
 /// All compiled instruction sets, best first.
 inline std::span<const Candidate> candidates() noexcept {
-  static const Candidate all[] = {
-#if defined(__x86_64__)
-    {&on_avx512::table, avx512::available()},
-#endif
-    {&on_scalar::table, true}
-  };
-  return all;
+  static const detail::Candidates found;
+  return std::span(found.all).first(found.count);
 }
 
 /// What was chosen, once a process.
@@ -33,18 +53,28 @@ struct Choice {
   const char* forced = nullptr;  ///< the value of TIGHTKV_ISA, or nullptr
 };
 
+/// The best of `from` that this CPU runs, or the one that `forced` names.
+inline Choice choose(std::span<const Candidate> from, const char* forced) noexcept {
+  Choice c;
+  c.forced = forced && *forced != '\0' ? forced : nullptr;
+  for (const Candidate& candidate : from)
+    if (candidate.available && (!c.forced || std::string_view(c.forced) == candidate.table->name) &&
+        !c.kernels)
+      c.kernels = candidate.table;
+  return c;
+}
+
 inline const Choice& choice() noexcept {
-  static const Choice chosen = [] {
-    Choice c;
-    c.forced = std::getenv("TIGHTKV_ISA");
-    if (c.forced && *c.forced == '\0') c.forced = nullptr;
-    for (const Candidate& candidate : candidates())
-      if (candidate.available && (!c.forced || std::string_view(c.forced) == candidate.table->name) &&
-          !c.kernels)
-        c.kernels = candidate.table;
-    return c;
-  }();
+  static const Choice chosen = choose(candidates(), std::getenv("TIGHTKV_ISA"));
   return chosen;
+}
+
+/// "avx512, avx2, scalar", without those that this CPU does not run.
+inline std::string names_of_available() {
+  std::string names;
+  for (const Candidate& c : candidates())
+    if (c.available) (names += names.empty() ? "" : ", ") += c.table->name;
+  return names;
 }
 
 /// The kernels to run on, or a sentence that names what TIGHTKV_ISA asked for and what there is.
@@ -54,14 +84,18 @@ inline Status try_kernels(const Kernels*& out) {
     out = c.kernels;
     return {};
   }
-  std::string names;
+  const std::string_view forced = c.forced;
   for (const Candidate& candidate : candidates())
-    if (candidate.available) (names += names.empty() ? "" : ", ") += candidate.table->name;
+    if (forced == candidate.table->name)
+      return Status::failure(ErrorCode::unsupported, "TIGHTKV_ISA is '", c.forced,
+                             "', which this CPU lacks; it runs ", names_of_available());
   return Status::failure(ErrorCode::unsupported, "TIGHTKV_ISA is '", c.forced,
-                         "'; this build on this CPU runs ", names);
+                         "', which is not in this build; it runs ", names_of_available(),
+                         forced == "xsimd" ? " (xsimd needs #include <tightkv/kernel/xsimd.hpp>)" : "");
 }
 
-/// "avx512: best of avx512, scalar", "scalar: forced by TIGHTKV_ISA; ..." or the refusal.
+/// "avx512: the best that this CPU runs; compiled: avx512 avx2 scalar", "scalar: forced by TIGHTKV_ISA; ..."
+/// or the refusal.
 inline std::string isa_report() {
   const Kernels* chosen = nullptr;
   if (const Status status = try_kernels(chosen); !status.ok()) return status.message();

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "../plan.hpp"
+#include "../kernels.hpp"
 #include "../region.hpp"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -105,6 +105,18 @@ struct Table {
 /// sum.
 inline vec score_dot(vec acc, vec levels, vec q) noexcept { return _mm512_dpbusd_epi32(acc, levels, q); }
 
+/// What all queries share of a lane's levels: nothing here.
+struct LevelTotals {
+  void add(vec /*levels*/) noexcept {}
+};
+
+/// The weights of one query for a block, as they come.
+struct BlockWeights {
+  const std::uint8_t *high, *low;
+
+  void assign(const WeightCode& code) noexcept { high = code.high, low = code.low; }
+};
+
 /// Sums of 16-bit weights times signed levels: two u8 planes.
 struct WeightedSum {
   vec high, low;
@@ -112,16 +124,55 @@ struct WeightedSum {
   WeightedSum() noexcept : high(zero()), low(zero()) {}
 
   static vec prepare(vec levels) noexcept { return levels; }
-  void add(vec levels, const std::uint8_t* w_high, const std::uint8_t* w_low) noexcept {
-    high = _mm512_dpbusd_epi32(high, broadcast4(w_high), levels);
-    low = _mm512_dpbusd_epi32(low, broadcast4(w_low), levels);
+  void add(vec levels, const BlockWeights& weights, std::size_t token) noexcept {
+    high = _mm512_dpbusd_epi32(high, broadcast4(weights.high + token), levels);
+    low = _mm512_dpbusd_epi32(low, broadcast4(weights.low + token), levels);
   }
   /// to[lane] += unit * (256 high + low)
-  void finish(float unit, float* to) const noexcept {
+  void finish(float unit, const LevelTotals& /*totals*/, float* to) const noexcept {
     const __m512 sum = _mm512_maskz_cvtepi32_ps(0xffff, _mm512_add_epi32(left32<8>(high), low));
     _mm512_storeu_ps(to, _mm512_fmadd_ps(_mm512_set1_ps(unit), sum, _mm512_loadu_ps(to)));
   }
 };
+
+// --- floats, for kernel/simd/rows.inc
+
+using fvec = __m512;
+inline constexpr std::size_t floats = 16;  ///< of a fvec
+
+inline fvec load_floats(const float* from) noexcept { return _mm512_loadu_ps(from); }
+inline void store_floats(float* to, fvec v) noexcept { _mm512_storeu_ps(to, v); }
+inline fvec all(float x) noexcept { return _mm512_set1_ps(x); }
+inline fvec multiply_add(fvec a, fvec b, fvec c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+inline fvec maximum(fvec a, fvec b) noexcept { return _mm512_maskz_max_ps(0xffff, a, b); }
+/// |v| < 2^31. By conversion, since the macro of vrndscaleps warns at -O0.
+inline fvec nearest_integer(fvec v) noexcept {
+  return _mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtps_epi32(0xffff, v));
+}
+/// p 2^n, n a whole number in [-126, 0]
+inline fvec times_power_of_two(fvec p, fvec n) noexcept { return _mm512_maskz_scalef_ps(0xffff, p, n); }
+/// v where s > limit, 0 elsewhere
+inline fvec where_above(fvec s, fvec limit, fvec v) noexcept {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(s, limit, _CMP_GT_OQ), v);
+}
+/// 2 or 4 bytes a value of a raw row as floats.
+template <ElementType Type>
+inline fvec load_row(const std::byte* row, std::size_t i) noexcept {
+  if constexpr (Type == ElementType::f32)
+    return _mm512_loadu_ps(row + 4 * i);
+  else if constexpr (Type == ElementType::f16)
+    return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * i)));
+  else
+    return reinterpret_cast<fvec>(left32<16>(_mm512_maskz_cvtepu16_epi32(
+        0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * i)))));
+}
+/// Whole parts of v, at most 65535, as two bytes each.
+inline void store_bytes(fvec v, std::uint8_t* high, std::uint8_t* low) noexcept {
+  const vec code =
+      _mm512_maskz_min_epu32(0xffff, _mm512_maskz_cvttps_epu32(0xffff, v), _mm512_set1_epi32(65535));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm512_maskz_cvtepi32_epi8(0xffff, code));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm512_maskz_cvtepi32_epi8(0xffff, right32<8>(code)));
+}
 
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel::on_avx512
 TIGHTKV_TARGET_END
