@@ -108,6 +108,10 @@ TEST_CASE("ratio is the quotient rounded once to 11 bits", "[core]") {
   CHECK(fixed::ratio(2049, 1, 0) == Scale{1024, 1});  // a tie: even
   CHECK(fixed::ratio(2051, 1, 0) == Scale{1026, 1});
   CHECK(fixed::ratio(2051 * 4 - 3, 4, 0) == Scale{1025, 1});  // just below that tie: the remainder decides
+  // 1024.5 and 2^-39 more: only the remainder of the division tells it from a tie.
+  const std::uint64_t wide = (std::uint64_t{1} << 39) + 2;
+  CHECK(fixed::ratio(2049 * (wide / 2), wide, 0) == Scale{1024, 0});
+  CHECK(fixed::ratio(2049 * (wide / 2) + 1, wide, 0) == Scale{1025, 0});
   CHECK(fixed::ratio((std::uint64_t{1} << 63) - 1, 1, 0) == Scale{1024, 53});
   CHECK(fixed::ratio(1, (std::uint64_t{1} << 40) - 1, 0) == Scale{1024, -50});
   tightkv_test::Rng rng(3);
