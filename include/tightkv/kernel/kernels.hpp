@@ -1,6 +1,7 @@
 // kernel/kernels.hpp: the table of kernels that a block of attention runs on, and which table this CPU gets.
 #pragma once
 
+#include "encode.hpp"
 #include "plan.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
@@ -48,6 +49,10 @@ struct Kernels {
 
   /// values[i] *= factor
   void (*multiply)(float* values, std::size_t count, float factor) noexcept;
+
+  /// The codes and sums of 16 vectors; false if this table has no kernel for the tile, nullptr if it has none
+  /// at all. Integers only: the same bytes on every ISA.
+  bool (*encode)(EncodeTile& tile) noexcept = nullptr;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel

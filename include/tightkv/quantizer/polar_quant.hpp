@@ -3,9 +3,11 @@
 
 #include <array>
 
+#include "../conditioner/condition.hpp"
 #include "../kernel/accumulate.hpp"
 #include "../kernel/block.hpp"
 #include "../kernel/score.hpp"
+#include "../rotation/hadamard.hpp"
 #include "scale.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
@@ -126,6 +128,30 @@ class PolarQuant {
     out.scales[0].exponent += unit;
   }
 
+  /// Encodes 16 rows at once where `on` has a kernel for this codec: codes (padded dim, 16), 16 scales. False: nothing was
+  /// done, encode() row by row. The bytes are the same. `scratch`: kernel::EncodeTile::scratch_bytes, 64-byte aligned.
+  bool encode_tile(const kernel::Kernels& on, const RowsView& rows, const Condition& condition, std::byte* scratch, std::uint8_t* codes,
+                   fixed::Scale* scales) const noexcept {
+    if (!on.encode || !condition.channel_scale.empty()) return false;
+    kernel::EncodeTile tile;
+    if (!view_rotation(tile.rotation)) return false;
+    tile.rows = rows.data, tile.stride = rows.stride, tile.type = rows.type, tile.dim = dim();
+    tile.mean = condition.mean.values.data(), tile.mean_dims = (std::min)(condition.mean.values.size(), dim());
+    tile.mean_exponent = condition.mean.exponent;
+    tile.plan = &plan_;
+    tile.stretch = format().codebook == CodebookKind::grid;
+    tile.unit_q32 = unit_q32_;
+    tile.factors = detail::search_factors(search_points_);
+    tile.codes = codes, tile.scratch = scratch;
+    if (!on.encode(tile)) return false;
+    for (std::size_t t = 0; t < layout::tile_tokens; ++t) {
+      const ScaleSums sums{tile.n2[t], tile.ip[t], tile.cc[t], tile.norm_q6[t], unit_q32_ >> 10};
+      scales[t] = sums.n2 == 0 ? fixed::Scale{} : scale_.choose(sums);
+      scales[t].exponent += sums.n2 == 0 ? 0 : tile.unit[t];
+    }
+    return true;
+  }
+
   /// Rotates q (dim floats, conditioned) and rounds it: 8 bits for codes below 6 bits, else 16.
   void prepare(std::span<const float> q, PreparedQuery& out) const {
     out.rotated.assign(layout::padded(dim()), 0.0f);
@@ -182,6 +208,20 @@ class PolarQuant {
   void unrotate(std::span<float> y) const noexcept { rotation_.inverse(y); }
 
  private:
+  /// The rotation's tables for a kernel; false if kernels do not know it.
+  bool view_rotation(kernel::HadamardView& view) const noexcept {
+    const auto from = [&](const Hadamard& h) { view = {h.width(), h.log2_width(), h.negative(), h.dct()}; };
+    if constexpr (std::same_as<R, Hadamard>) {
+      from(rotation_);
+      return true;
+    } else if constexpr (requires { rotation_.hadamard(); }) {
+      if (const Hadamard* h = rotation_.hadamard()) from(*h);
+      return rotation_.hadamard() || rotation_.which() == RotationKind::identity;
+    } else {
+      return R::kind == RotationKind::identity;
+    }
+  }
+
   R rotation_;
   C codebook_;
   [[no_unique_address]] S scale_;

@@ -44,6 +44,9 @@ class AnyRotation {
                            " cannot be made from a seed; identity, haar and hadamard can");
   }
 
+  /// The Hadamard it holds, or nullptr.
+  const Hadamard* hadamard() const noexcept { return std::get_if<Hadamard>(&held_); }
+
   RotationKind which() const noexcept { return which_; }
   std::size_t dim() const noexcept {
     return visit([](const auto& r) { return r.dim(); });

@@ -42,6 +42,12 @@ class Hadamard {
 
   std::size_t dim() const noexcept { return dim_; }
 
+  // The tables, for kernels.
+  std::size_t width() const noexcept { return width_; }  ///< 2^k
+  int log2_width() const noexcept { return log2_width_; }
+  const std::uint8_t* negative() const noexcept { return tables_->negative.data(); }  ///< (rounds, dim)
+  const std::int32_t* dct() const noexcept { return tables_->dct.data(); }            ///< (m, m), units of 2^-30
+
   void forward(std::span<std::int32_t> x) const noexcept {
     for (int round = 0; round < rounds; ++round) {
       flip_signs(x, round);

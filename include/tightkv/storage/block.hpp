@@ -4,6 +4,7 @@
 
 #include "../conditioner/condition.hpp"
 #include "../core/concepts.hpp"
+#include "../kernel/dispatch.hpp"
 #include "../kernel/pack.hpp"
 
 // offset 0, 64 bytes   header: i16 key scale exponent | i16 value scale exponent | i16 key mean exponent |
@@ -85,32 +86,65 @@ struct BlockScratch {
   std::vector<fixed::Scale> exact_scales;
   std::vector<std::int8_t> levels;
   std::vector<float> scales;
+  std::vector<std::byte> tile;
+
+  /// `size` bytes at a multiple of 64.
+  std::byte* aligned_tile(std::size_t size) {
+    tile.resize(size + 64);
+    return tile.data() + (64 - reinterpret_cast<std::uintptr_t>(tile.data()) % 64) % 64;
+  }
 };
 
 namespace detail {
 
-/// Encodes 64 rows into scratch; writes scales at `scales` and raw parts at `raw` of the block; returns the
-/// exponent.
+/// Encodes 16 rows: codes as columns (dim, 16) into scratch.codes, signs (16, sign_rows) into scratch.signs,
+/// scales into `scales`, raw parts at `raw`.
 template <Codec C>
-int encode_rows(const C& codec, const RowsView& rows, const Condition& condition, std::byte* scales,
-                std::byte* raw, BlockScratch& scratch) {
+void encode_tile_rows(const C& codec, const RowsView& rows, const Condition& condition, fixed::Scale* scales,
+                      std::byte* raw, BlockScratch& scratch) {
   const RecordShape shape = codec.shape();
-  scratch.x.resize(codec.dim());
-  scratch.codes.resize(layout::block_tokens * (shape.bits ? shape.dim : 0));
-  scratch.signs.resize(layout::block_tokens * shape.sign_rows);
-  scratch.exact_scales.resize(layout::block_tokens * shape.scales);
+  if constexpr (requires {
+                  codec.encode_tile(kernel::on_scalar::table, rows, condition, raw, scratch.codes.data(),
+                                    scales);
+                }) {
+    const kernel::Kernels* on = kernel::choice().kernels;
+    if (on && codec.encode_tile(*on, rows, condition,
+                                scratch.aligned_tile(kernel::EncodeTile::scratch_bytes(shape.dim)),
+                                scratch.codes.data(), scales))
+      return;
+  }
   for (std::size_t t = 0; t < rows.count; ++t) {
     const int unit = condition_row(rows.row(t), rows.type, condition, scratch.x);
     scratch.record.resize(shape);
     codec.encode({scratch.x, unit, rows.row(t), rows.type}, scratch.record);
-    std::copy(scratch.record.codes.begin(), scratch.record.codes.end(),
-              scratch.codes.begin() + static_cast<std::ptrdiff_t>(t * scratch.record.codes.size()));
+    for (std::size_t i = 0; i < scratch.record.codes.size(); ++i)
+      scratch.codes[i * layout::tile_tokens + t] = scratch.record.codes[i];
     std::copy(scratch.record.signs.begin(), scratch.record.signs.end(),
               scratch.signs.begin() + static_cast<std::ptrdiff_t>(t * shape.sign_rows));
-    std::copy(scratch.record.scales.begin(), scratch.record.scales.end(),
-              scratch.exact_scales.begin() + static_cast<std::ptrdiff_t>(t * shape.scales));
+    std::copy(scratch.record.scales.begin(), scratch.record.scales.end(), scales + t * shape.scales);
     std::copy(scratch.record.raw.begin(), scratch.record.raw.end(), raw + t * shape.raw_bytes);
   }
+}
+
+/// Encodes 64 rows tile by tile and calls pack(tile index) after each; writes scales at `scales` and raw
+/// parts at `raw` of the block; returns the exponent.
+template <Codec C, class Pack>
+int encode_rows(const C& codec, const RowsView& rows, const Condition& condition, std::byte* scales,
+                std::byte* raw, BlockScratch& scratch, Pack&& pack) {
+  const RecordShape shape = codec.shape();
+  scratch.x.resize(codec.dim());
+  scratch.codes.resize(layout::tile_tokens * (shape.bits ? shape.dim : 0));
+  scratch.signs.resize(layout::tile_tokens * shape.sign_rows);
+  scratch.exact_scales.resize(layout::block_tokens * shape.scales);
+  with_concrete(codec, [&](const auto& concrete) {
+    for (std::size_t tile = 0; tile < layout::block_tokens / layout::tile_tokens; ++tile) {
+      const std::size_t first = tile * layout::tile_tokens;
+      const RowsView part{rows.row(first), layout::tile_tokens, rows.dim, rows.stride, rows.type};
+      encode_tile_rows(concrete, part, condition, scratch.exact_scales.data() + first * shape.scales,
+                       raw + first * shape.raw_bytes, scratch);
+      pack(tile);
+    }
+  });
   const int exponent = fixed::block_exponent(scratch.exact_scales);
   for (std::size_t i = 0; i < scratch.exact_scales.size(); ++i)
     bytes::store(scales + 2 * i, fixed::to_half(scratch.exact_scales[i], exponent).bits);
@@ -153,9 +187,16 @@ void decode_levels(const C& codec, std::size_t dim, BlockScratch& scratch) {
 template <KeyCodec K>
 void encode_keys(const K& codec, const BlockLayout& where, const RowsView& rows, const Condition& condition,
                  std::byte* block, BlockScratch& scratch) {
-  const int exponent =
-      detail::encode_rows(codec, rows, condition, block + where.key_scales, block + where.key_raw, scratch);
-  kernel::pack_keys(where.key, scratch.codes, scratch.signs, block + where.key_codes);
+  const auto pack = [&](std::size_t tile) {
+    std::byte* const to = block + where.key_codes + tile * where.key.key_tile_bytes();
+    if (where.key.bits)
+      kernel::pack_key_columns(kernel::scalar{}, where.key.dim, where.key.bits, scratch.codes.data(), to);
+    if (where.key.sign_rows)
+      kernel::pack_key_tile(kernel::scalar{}, where.key.sign_rows, 1, scratch.signs.data(),
+                            to + layout::key_tile_bytes(where.key.dim, where.key.bits));
+  };
+  const int exponent = detail::encode_rows(codec, rows, condition, block + where.key_scales,
+                                           block + where.key_raw, scratch, pack);
   write_header(block, HeaderField::key_exponent, exponent);
   write_header(block, HeaderField::tokens, static_cast<int>(rows.count));
   if (where.key_mean_dims) {
@@ -167,9 +208,13 @@ void encode_keys(const K& codec, const BlockLayout& where, const RowsView& rows,
 template <ValueCodec V>
 void encode_values(const V& codec, const BlockLayout& where, const RowsView& rows, const Condition& condition,
                    std::byte* block, BlockScratch& scratch) {
+  const auto pack = [&](std::size_t tile) {
+    if (where.value.bits)
+      kernel::pack_value_columns(kernel::scalar{}, where.value.dim, where.value.bits,
+                                 tile * layout::tile_tokens, scratch.codes.data(), block + where.value_codes);
+  };
   const int exponent = detail::encode_rows(codec, rows, condition, block + where.value_scales,
-                                           block + where.value_raw, scratch);
-  kernel::pack_values(where.value, scratch.codes, block + where.value_codes);
+                                           block + where.value_raw, scratch, pack);
   write_header(block, HeaderField::value_exponent, exponent);
   if (where.value_mean_dims) {
     detail::write_mean(block + where.value_mean, condition.mean);
