@@ -14,9 +14,8 @@ enum class Decode : std::uint8_t { table, trellis, identity };
 /// Made once for a codec. The tables repeat their entries up to 256, so that a look-up may ignore index bits
 /// above them.
 struct LevelPlan {
-  alignas(64) std::array<std::int8_t, 256> level{};
-  alignas(
-      64) std::array<std::uint8_t, 256> level_plus_128{};  ///< for dot products whose first side is unsigned
+  std::array<std::int8_t, 256> level{};
+  std::array<std::uint8_t, 256> level_plus_128{};  ///< for dot products whose first side is unsigned
   Decode decode = Decode::table;
   unsigned bits = 0;    ///< of a code
   std::size_t dim = 0;  ///< padded

@@ -26,7 +26,14 @@ class RawRows {
     if ((begin_ + count_ + more) * row_bytes() <= data_.size()) return;
     compact();
     const std::size_t needed = (count_ + more) * row_bytes();
-    if (needed > data_.size()) data_.resize(std::max(needed, data_.size() + data_.size() / 2));
+    if (needed <= data_.size()) return;
+    // Room by eighths and of exactly that size: a tail stops growing soon, and its slack is memory that a
+    // cache exists to save.
+    std::vector<std::byte> larger;
+    larger.reserve((std::max)(needed, data_.size() + data_.size() / 8));
+    larger.resize(larger.capacity());
+    if (count_ != 0) std::memcpy(larger.data(), data_.data(), used_bytes());
+    data_ = std::move(larger);
   }
 
   /// The place of one more row; within the room that reserve() made.
