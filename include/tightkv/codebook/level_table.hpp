@@ -13,8 +13,8 @@ class LevelTable {
  public:
   LevelTable() = default;
 
-  /// `levels`: 2^bits of them (or 2^(bits + 1) for a trellis), ascending. Not checked here: callers pass
-  /// checked tables.
+  /// `levels`: up to 2^bits of them (or 2^(bits + 1) for a trellis), ascending. Not checked here: callers
+  /// pass checked tables.
   LevelTable(unsigned bits, std::uint32_t gain_q16, std::span<const std::int8_t> levels) noexcept
       : count_(static_cast<std::uint16_t>(levels.size())),
         bits_(static_cast<std::uint8_t>(bits)),
@@ -25,6 +25,10 @@ class LevelTable {
   unsigned bits() const noexcept { return bits_; }
   std::uint32_t gain_q16() const noexcept { return gain_q16_; }
   std::span<const std::int8_t> levels() const noexcept { return {levels_.data(), count_}; }
+
+  /// The level of any code; codes above the last level (never written, but possible in bytes from outside)
+  /// give 0.
+  std::int8_t level(unsigned code) const noexcept { return levels_[code & 255u]; }
 
   /// The index among levels first, first + step, first + 2 step ... that is nearest to w (1/256 level units);
   /// a tie goes to the upper level. The thresholds are the exact midpoints of the integer levels.
@@ -62,7 +66,7 @@ inline void scalar_encode(const LevelTable& table, std::span<const std::int32_t>
 
 inline void scalar_decode(const LevelTable& table, std::span<const std::uint8_t> codes,
                           std::span<std::int8_t> out) noexcept {
-  for (std::size_t i = 0; i < codes.size(); ++i) out[i] = table.levels()[codes[i]];
+  for (std::size_t i = 0; i < codes.size(); ++i) out[i] = table.level(codes[i]);
 }
 
 }  // namespace detail
