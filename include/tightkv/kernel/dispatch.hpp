@@ -7,6 +7,7 @@
 
 #include "avx2.hpp"
 #include "avx512.hpp"
+#include "neon.hpp"
 #include "scalar.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
@@ -31,6 +32,9 @@ struct Candidates {
 #if defined(__x86_64__)
     add(&on_avx512::table, avx512::available());
     add(&on_avx2::table, avx2::available());
+#elif defined(__aarch64__)
+    add(&on_neon_dotprod::table, neon_dotprod::available());
+    add(&on_neon::table, neon::available());
 #endif
     if (opt_in_table) add(opt_in_table, true);
     add(&on_scalar::table, true);

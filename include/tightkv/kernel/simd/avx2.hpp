@@ -172,6 +172,17 @@ inline void store_floats(float* to, fvec v) noexcept { _mm256_storeu_ps(to, v); 
 inline fvec all(float x) noexcept { return _mm256_set1_ps(x); }
 inline fvec multiply_add(fvec a, fvec b, fvec c) noexcept { return _mm256_fmadd_ps(a, b, c); }
 inline fvec maximum(fvec a, fvec b) noexcept { return _mm256_max_ps(a, b); }
+inline float first_of(fvec v) noexcept { return _mm256_cvtss_f32(v); }
+inline float sum_of(fvec v) noexcept {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+inline float largest_of(fvec v) noexcept {
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
 /// |v| < 2^31
 inline fvec nearest_integer(fvec v) noexcept { return _mm256_cvtepi32_ps(_mm256_cvtps_epi32(v)); }
 /// p 2^n, n a whole number in [-126, 0]

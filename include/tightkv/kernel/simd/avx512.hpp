@@ -145,6 +145,23 @@ inline void store_floats(float* to, fvec v) noexcept { _mm512_storeu_ps(to, v); 
 inline fvec all(float x) noexcept { return _mm512_set1_ps(x); }
 inline fvec multiply_add(fvec a, fvec b, fvec c) noexcept { return _mm512_fmadd_ps(a, b, c); }
 inline fvec maximum(fvec a, fvec b) noexcept { return _mm512_maskz_max_ps(0xffff, a, b); }
+template <int Half>
+inline __m256 half(fvec v) noexcept {
+  return _mm512_maskz_extractf32x8_ps(0xff, v, Half);
+}
+inline float first_of(fvec v) noexcept { return _mm512_cvtss_f32(v); }
+inline float sum_of(fvec v) noexcept {
+  const __m256 eight = _mm256_add_ps(half<0>(v), half<1>(v));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+inline float largest_of(fvec v) noexcept {
+  const __m256 eight = _mm256_max_ps(half<0>(v), half<1>(v));
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
 /// |v| < 2^31. By conversion, since the macro of vrndscaleps warns at -O0.
 inline fvec nearest_integer(fvec v) noexcept {
   return _mm512_maskz_cvtepi32_ps(0xffff, _mm512_maskz_cvtps_epi32(0xffff, v));
