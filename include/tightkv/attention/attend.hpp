@@ -17,14 +17,20 @@ namespace detail {
 
 /// Scales, caps and hides the logits of one query at position `at`. Causal: a query sees positions up to its
 /// own.
-inline void finish_logits(std::span<float> logits, const Segment& segment, std::ptrdiff_t at,
-                          const AttendParams& params) noexcept {
+inline void finish_logits(const kernel::Kernels& on, std::span<float> logits, const Segment& segment,
+                          std::ptrdiff_t at, const AttendParams& params) noexcept {
+  on.affine(logits.data(), logits.size(), params.scale, 0.0f);
+  if (params.soft_cap > 0)
+    for (float& logit : logits) logit = soft_cap(logit, params.soft_cap);
+  const std::ptrdiff_t last = segment.first + static_cast<std::ptrdiff_t>(logits.size()) - 1;
+  const bool in_window =
+      params.window == 0 || at - segment.first < static_cast<std::ptrdiff_t>(params.window);
+  if (last <= at && in_window && params.mask.empty()) return;  // all of it is seen
   for (std::size_t t = 0; t < logits.size(); ++t) {
     const std::ptrdiff_t position = segment.first + static_cast<std::ptrdiff_t>(t);
-    const bool in_window = params.window == 0 || at - position < static_cast<std::ptrdiff_t>(params.window);
+    const bool reached = params.window == 0 || at - position < static_cast<std::ptrdiff_t>(params.window);
     const bool shown = params.mask.empty() || params.mask[static_cast<std::size_t>(position)] != 0;
-    logits[t] = position <= at && in_window && shown ? soft_cap(logits[t] * params.scale, params.soft_cap)
-                                                     : kernel::hidden_logit;
+    if (position > at || !reached || !shown) logits[t] = kernel::hidden_logit;
   }
 }
 
@@ -57,7 +63,7 @@ inline void logits_to_weights(const kernel::Kernels& on, QueryBatch& batch, floa
                               const Segment& segment, const AttendParams& params) noexcept {
   for (std::size_t k = 0; k < batch.count; ++k) {
     float* const row = logits + k * layout::block_tokens;
-    finish_logits({row, segment.count}, segment, batch.at[k], params);
+    finish_logits(on, {row, segment.count}, segment, batch.at[k], params);
     std::fill(row + segment.count, row + layout::block_tokens, kernel::hidden_logit);
     QueryState& state = *batch.state[k];
     const float owed = on.softmax(row, state.softmax.maximum, state.softmax.mass);
@@ -108,8 +114,7 @@ void score_packed(const kernel::Kernels& on, const K& codec, const QueryBatch& b
   for (std::size_t k = 0; k < batch.count; ++k) {
     float constant = batch.state[k]->mean_score;
     if (block.key_mean) constant += fixed::scale_by(mean[k * layout::block_tokens], block.key_mean_exponent);
-    if (constant != 0)
-      for (std::size_t t = 0; t < layout::block_tokens; ++t) logits[k * layout::block_tokens + t] += constant;
+    if (constant != 0) on.affine(logits + k * layout::block_tokens, layout::block_tokens, 1.0f, constant);
   }
 }
 
@@ -187,7 +192,7 @@ void attend_block(const K& key, const V& value, QueryState& state, const OpenBlo
   float logits[layout::block_tokens];
   const std::span<float> row(logits, segment.count);
   score_block(key, state, block, row, params.arithmetic);
-  detail::finish_logits(row, segment, at, params);
+  detail::finish_logits(kernel::on_scalar::table, row, segment, at, params);
   detail::add_logits(state, row);
   accumulate_block(value, block, value_mean, row, state.packed, state.raw, params.arithmetic);
 }

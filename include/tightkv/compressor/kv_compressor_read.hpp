@@ -128,8 +128,8 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
     for (std::size_t i = 0; i < q.tokens; ++i)
       for (std::size_t g = 0; g < group; ++g) {
         QueryState& state = workspace.queries[i * group + g];
-        for (std::size_t d = 0; d < q.dim; ++d)
-          row[d] = detail::load_element(q.row(i, h * group + g), q.type, d);
+        on->convert(q.row(i, h * group + g), q.type, q.dim, reinterpret_cast<std::byte*>(row),
+                    ElementType::f32);
         prepare_query(head, {row, q.dim}, state, workspace);
         state.softmax = {};
         if (!params.sink_logits.empty()) state.softmax.start_with(params.sink_logits[h * group + g]);

@@ -15,9 +15,12 @@ Status KVCompressor<K, V, Source>::check_rows(const TensorView& t, std::size_t h
                            heads == options_.kv_heads ? "" : " or a multiple", ", ", dim, ")");
   if (t.tokens != 0 && t.data == nullptr)
     return Status::failure(ErrorCode::invalid_argument, what, " has no data");
+  const kernel::Kernels& on = kernel::kernels_or_scalar();
   for (std::size_t token = 0; token < t.tokens; ++token)
     for (std::size_t h = 0; h < t.heads; ++h) {
       const std::byte* row = t.row(token, h);
+      constexpr std::uint32_t fits_all = 0x47000000u;  // 32768: no element type rounds it to infinity
+      if (on.largest(row, t.type, dim) < fits_all) continue;
       for (std::size_t i = 0; i < dim; ++i) {
         const std::uint32_t bits = detail::float_bits(row, t.type, i);
         if (detail::is_non_finite(bits))
@@ -67,9 +70,7 @@ Status KVCompressor<K, V, Source>::try_reserve(std::size_t tokens, std::size_t q
 template <class K, class V, PageSource Source>
 void KVCompressor<K, V, Source>::push_rows(const TensorView& k, const TensorView& v, const TensorView& q) {
   const auto copy = [&](const TensorView& from, std::size_t token, std::size_t h, RawRows& to) {
-    std::byte* row = to.push_back();
-    for (std::size_t i = 0; i < from.dim; ++i)
-      detail::convert_element(from.row(token, h), from.type, i, to.type(), row + i * element_size(to.type()));
+    kernel::kernels_or_scalar().convert(from.row(token, h), from.type, from.dim, to.push_back(), to.type());
   };
   const std::size_t group = q.heads / options_.kv_heads;
   for (std::size_t token = 0; token < k.tokens; ++token, ++size_)

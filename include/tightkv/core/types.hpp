@@ -138,6 +138,22 @@ constexpr std::uint32_t rounded_bits(std::uint32_t bits, ElementType type) noexc
   return type == ElementType::bf16 ? static_cast<std::uint32_t>(float_to_bf16(x)) << 16 : bits;
 }
 
+/// Converts element i of a row to `type`; exact where the types are equal or `type` is f32.
+inline void convert_element(const std::byte* from, ElementType from_type, std::size_t i, ElementType type,
+                            std::byte* to) noexcept {
+  if (from_type == type) {
+    std::memcpy(to, from + i * element_size(type), element_size(type));
+    return;
+  }
+  const float value = load_element(from, from_type, i);
+  if (type == ElementType::f32)
+    std::memcpy(to, &value, 4);
+  else {
+    const std::uint16_t bits = type == ElementType::f16 ? to_half(value).bits : float_to_bf16(value);
+    std::memcpy(to, &bits, 2);
+  }
+}
+
 /// True for NaN and infinity, decided on the bits: -ffast-math cannot remove it.
 constexpr bool is_non_finite(std::uint32_t bits) noexcept { return (bits & 0x7f800000u) == 0x7f800000u; }
 

@@ -24,11 +24,12 @@ namespace kernel {
 
 inline constexpr std::size_t max_queries = 8;  ///< queries that share one pass over a block
 
-/// out[k * 64 + t] = <levels of token t, code k> over dims [begin, end), in the units of the query: both
-/// planes of a wide code go through the integer kernel as queries of their own. n <= max_queries.
+/// to[k * 64 + t] = scales[t] <levels of token t, q_k> over dims [begin, end), or added to `to`: both planes
+/// of a wide code go through the integer kernel as queries of their own. n <= max_queries.
 inline void dot_block(const Kernels& on, const LevelPlan& plan, const std::byte* tiles,
                       std::size_t tile_bytes, std::size_t begin, std::size_t end,
-                      const IntegerVector* const* codes, std::size_t n, float* out) noexcept {
+                      const IntegerVector* const* codes, std::size_t n, const float* scales, bool add,
+                      float* to) noexcept {
   QueryCode planes[2 * max_queries];
   std::int32_t sums[2 * max_queries * layout::block_tokens];
   const bool whole = begin == 0 && end == plan.dim;
@@ -46,15 +47,20 @@ inline void dot_block(const Kernels& on, const LevelPlan& plan, const std::byte*
   }
   on.score(plan, tiles, tile_bytes, begin, end, planes, wide ? 2 * n : n, sums);
   for (std::size_t k = 0; k < n; ++k) {
-    const std::int32_t *low = sums + k * layout::block_tokens, *high = low + n * layout::block_tokens;
-    const float scale = codes[k]->scale;
-    for (std::size_t t = 0; t < layout::block_tokens; ++t)
-      out[k * layout::block_tokens + t] =
-          (wide ? 254.0f * static_cast<float>(high[t]) + static_cast<float>(low[t])
-                : static_cast<float>(low[t])) *
-          scale;
+    const std::int32_t* low = sums + k * layout::block_tokens;
+    on.scale_sums(wide ? low + n * layout::block_tokens : nullptr, low, codes[k]->scale, scales, add,
+                  to + k * layout::block_tokens);
   }
 }
+
+/// Every `stride`-th of a block's scales: what dot_block and sum_block want side by side.
+struct ScaleColumn {
+  float values[layout::block_tokens];
+
+  ScaleColumn(std::span<const float> scales, std::size_t first, std::size_t stride) noexcept {
+    for (std::size_t t = 0; t < layout::block_tokens; ++t) values[t] = scales[t * stride + first];
+  }
+};
 
 /// sums[k][i] += sum_t weights[k * 64 + t] scales[t] level_t[i], dims [begin, end). n <= max_queries.
 inline void sum_block(const Kernels& on, const LevelPlan& plan, const std::byte* words, std::size_t begin,

@@ -81,6 +81,11 @@ inline std::string names_of_available() {
   return names;
 }
 
+/// For work that any table does with the same result and that has no way to fail.
+inline const Kernels& kernels_or_scalar() noexcept {
+  return choice().kernels ? *choice().kernels : on_scalar::table;
+}
+
 /// The kernels to run on, or a sentence that names what TIGHTKV_ISA asked for and what there is.
 inline Status try_kernels(const Kernels*& out) {
   const Choice& c = choice();

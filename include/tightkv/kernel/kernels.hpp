@@ -28,6 +28,11 @@ struct Kernels {
   void (*accumulate)(const LevelPlan& plan, const std::byte* words, std::size_t begin, std::size_t end,
                      const WeightCode* w, std::size_t n) noexcept;
 
+  /// to[t] = (254 high[t] + low[t]) * unit * scales[t], t < 64, added to `to` if `add`; high may be nullptr
+  /// (0).
+  void (*scale_sums)(const std::int32_t* high, const std::int32_t* low, float unit, const float* scales,
+                     bool add, float* to) noexcept;
+
   /// exp of 64 logits against the running maximum, in place; returns the factor that earlier sums owe. See
   /// OnlineSoftmax.
   float (*softmax)(float* logits, float& maximum, float& mass) noexcept;
@@ -46,6 +51,16 @@ struct Kernels {
 
   /// out[i] = half i * 2^exponent
   void (*widen)(const std::byte* halfs, std::size_t count, int exponent, float* out) noexcept;
+
+  /// values[i] = values[i] * factor + addend
+  void (*affine)(float* values, std::size_t count, float factor, float addend) noexcept;
+
+  /// The largest |value| of a row as binary32 bits: at least 0x7f800000 if one is not finite.
+  std::uint32_t (*largest)(const std::byte* row, ElementType type, std::size_t count) noexcept;
+
+  /// A row in another element type (to nearest even), or copied.
+  void (*convert)(const std::byte* from, ElementType from_type, std::size_t count, std::byte* to,
+                  ElementType to_type) noexcept;
 
   /// values[i] *= factor
   void (*multiply)(float* values, std::size_t count, float factor) noexcept;

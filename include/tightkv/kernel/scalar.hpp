@@ -63,6 +63,14 @@ inline void accumulate(const LevelPlan& plan, const std::byte* words, std::size_
   }
 }
 
+inline void scale_sums(const std::int32_t* high, const std::int32_t* low, float unit, const float* scales,
+                       bool add, float* to) noexcept {
+  for (std::size_t t = 0; t < layout::block_tokens; ++t) {
+    const float sum = (high ? 254.0f * static_cast<float>(high[t]) : 0.0f) + static_cast<float>(low[t]);
+    to[t] = (add ? to[t] : 0.0f) + sum * unit * scales[t];
+  }
+}
+
 inline float softmax(float* logits, float& maximum, float& mass) noexcept {
   float largest = maximum;
   for (std::size_t t = 0; t < layout::block_tokens; ++t) largest = std::max(largest, logits[t]);
@@ -130,11 +138,32 @@ inline void widen(const std::byte* halfs, std::size_t count, int exponent, float
     out[i] = fixed::scale_by(to_float(Half{bytes::load<std::uint16_t>(halfs + 2 * i)}), exponent);
 }
 
+inline void affine(float* values, std::size_t count, float factor, float addend) noexcept {
+  for (std::size_t i = 0; i < count; ++i) values[i] = values[i] * factor + addend;
+}
+
+inline std::uint32_t largest(const std::byte* row, ElementType type, std::size_t count) noexcept {
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    bits = (std::max)(bits, tightkv::detail::float_bits(row, type, i) & 0x7fffffffu);
+  return bits;
+}
+
+inline void convert(const std::byte* from, ElementType from_type, std::size_t count, std::byte* to,
+                    ElementType to_type) noexcept {
+  if (from_type == to_type) {
+    std::memcpy(to, from, count * element_size(to_type));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    tightkv::detail::convert_element(from, from_type, i, to_type, to + i * element_size(to_type));
+}
+
 inline void multiply(float* values, std::size_t count, float factor) noexcept {
   for (std::size_t i = 0; i < count; ++i) values[i] *= factor;
 }
 
-inline constexpr Kernels table = {"scalar", score,    accumulate, softmax, weigh,
-                                  dot_rows, add_rows, widen,      multiply};
+inline constexpr Kernels table = {"scalar", score, accumulate, scale_sums, softmax, weigh,   dot_rows,
+                                  add_rows, widen, affine,     largest,    convert, multiply};
 
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel::on_scalar

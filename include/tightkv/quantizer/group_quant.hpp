@@ -100,17 +100,15 @@ class GroupQuant {
   void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
                    const PackedKeys& block, float* logits) const noexcept {
     const IntegerVector* codes[kernel::max_queries] = {};
-    float dots[kernel::max_queries * layout::block_tokens];
     for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
-    std::fill_n(logits, n * layout::block_tokens, 0.0f);
     for (std::size_t g = 0; g < groups(); ++g) {
+      const kernel::ScaleColumn steps(block.scales, 2 * g, 2 * groups()),
+          minima(block.scales, 2 * g + 1, 2 * groups());
       kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, g * group_,
-                        std::min((g + 1) * group_, plan_.dim), codes, n, dots);
+                        (std::min)((g + 1) * group_, plan_.dim), codes, n, steps.values, g != 0, logits);
       for (std::size_t k = 0; k < n; ++k)
         for (std::size_t t = 0; t < layout::block_tokens; ++t)
-          logits[k * layout::block_tokens + t] +=
-              block.scales[(t * groups() + g) * 2] * dots[k * layout::block_tokens + t] +
-              block.scales[(t * groups() + g) * 2 + 1] * q[k]->group_sum[g];
+          logits[k * layout::block_tokens + t] += minima.values[t] * q[k]->group_sum[g];
     }
   }
 
@@ -119,9 +117,8 @@ class GroupQuant {
                         const PackedValues& block, float* const* sums) const noexcept {
     for (std::size_t g = 0; g < groups(); ++g) {
       const std::size_t begin = g * group_, end = std::min(begin + group_, plan_.dim);
-      float scales[layout::block_tokens];
-      for (std::size_t t = 0; t < layout::block_tokens; ++t) scales[t] = block.scales[(t * groups() + g) * 2];
-      kernel::sum_block(on, plan_, block.words, begin, end, scales, weights, n, sums);
+      const kernel::ScaleColumn scales(block.scales, 2 * g, 2 * groups());
+      kernel::sum_block(on, plan_, block.words, begin, end, scales.values, weights, n, sums);
       for (std::size_t k = 0; k < n; ++k) {
         float minimum = 0;
         for (std::size_t t = 0; t < layout::block_tokens; ++t)

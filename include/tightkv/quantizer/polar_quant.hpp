@@ -128,15 +128,17 @@ class PolarQuant {
     out.scales[0].exponent += unit;
   }
 
-  /// Encodes 16 rows at once where `on` has a kernel for this codec: codes (padded dim, 16), 16 scales. False: nothing was
-  /// done, encode() row by row. The bytes are the same. `scratch`: kernel::EncodeTile::scratch_bytes, 64-byte aligned.
-  bool encode_tile(const kernel::Kernels& on, const RowsView& rows, const Condition& condition, std::byte* scratch, std::uint8_t* codes,
-                   fixed::Scale* scales) const noexcept {
+  /// Encodes 16 rows at once where `on` has a kernel for this codec: codes (padded dim, 16), 16 scales.
+  /// False: nothing was done, encode() row by row. The bytes are the same. `scratch`:
+  /// kernel::EncodeTile::scratch_bytes, 64-byte aligned.
+  bool encode_tile(const kernel::Kernels& on, const RowsView& rows, const Condition& condition,
+                   std::byte* scratch, std::uint8_t* codes, fixed::Scale* scales) const noexcept {
     if (!on.encode || !condition.channel_scale.empty()) return false;
     kernel::EncodeTile tile;
     if (!view_rotation(tile.rotation)) return false;
     tile.rows = rows.data, tile.stride = rows.stride, tile.type = rows.type, tile.dim = dim();
-    tile.mean = condition.mean.values.data(), tile.mean_dims = (std::min)(condition.mean.values.size(), dim());
+    tile.mean = condition.mean.values.data(),
+    tile.mean_dims = (std::min)(condition.mean.values.size(), dim());
     tile.mean_exponent = condition.mean.exponent;
     tile.plan = &plan_;
     tile.stretch = format().codebook == CodebookKind::grid;
@@ -179,11 +181,13 @@ class PolarQuant {
                    const PackedKeys& block, float* logits) const noexcept {
     const IntegerVector* codes[kernel::max_queries] = {};
     for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
-    kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, 0, plan_.dim, codes, n, logits);
     const std::size_t per_vector = block.scales.size() / layout::block_tokens;
-    for (std::size_t k = 0; k < n; ++k)
-      for (std::size_t t = 0; t < layout::block_tokens; ++t)
-        logits[k * layout::block_tokens + t] *= block.scales[t * per_vector];
+    if (per_vector == 1)
+      return kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, 0, plan_.dim, codes, n,
+                               block.scales.data(), false, logits);
+    const kernel::ScaleColumn scales(block.scales, 0, per_vector);
+    kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, 0, plan_.dim, codes, n, scales.values, false,
+                      logits);
   }
 
   /// sums[k] += sum_t weights[k * 64 + t] x^_t in the rotated domain; n <= max_queries.

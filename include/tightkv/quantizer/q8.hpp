@@ -79,16 +79,11 @@ class Q8 {
   void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
                    const PackedKeys& block, float* logits) const noexcept {
     const IntegerVector* codes[kernel::max_queries] = {};
-    float dots[kernel::max_queries * layout::block_tokens];
     for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->code;
-    std::fill_n(logits, n * layout::block_tokens, 0.0f);
     for (std::size_t g = 0; g < groups(); ++g) {
+      const kernel::ScaleColumn scales(block.scales, g, groups());
       kernel::dot_block(on, plan_, block.tiles, block.tile_bytes, g * group,
-                        std::min((g + 1) * group, plan_.dim), codes, n, dots);
-      for (std::size_t k = 0; k < n; ++k)
-        for (std::size_t t = 0; t < layout::block_tokens; ++t)
-          logits[k * layout::block_tokens + t] +=
-              block.scales[t * groups() + g] * dots[k * layout::block_tokens + t];
+                        (std::min)((g + 1) * group, plan_.dim), codes, n, scales.values, g != 0, logits);
     }
   }
 
@@ -97,9 +92,8 @@ class Q8 {
                         const PackedValues& block, float* const* sums) const noexcept {
     for (std::size_t g = 0; g < groups(); ++g) {
       const std::size_t begin = g * group, end = std::min(begin + group, plan_.dim);
-      float scales[layout::block_tokens];
-      for (std::size_t t = 0; t < layout::block_tokens; ++t) scales[t] = block.scales[t * groups() + g];
-      kernel::sum_block(on, plan_, block.words, begin, end, scales, weights, n, sums);
+      const kernel::ScaleColumn scales(block.scales, g, groups());
+      kernel::sum_block(on, plan_, block.words, begin, end, scales.values, weights, n, sums);
     }
   }
 

@@ -27,18 +27,13 @@ void prepare_sketch(const P& projection, std::span<const float> q, PreparedQuery
   out.sketch_code.assign(out.sketch, false);
 }
 
-/// logits[k * 64 + t] += scales[t * stride] * <signs of token t, sketch of q_k>.
-inline void add_sketch_scores(const kernel::Kernels& on, const kernel::LevelPlan& signs,
-                              const std::byte* planes, std::size_t tile_bytes, const PreparedQuery* const* q,
-                              std::size_t n, const float* scales, std::size_t stride,
-                              float* logits) noexcept {
+/// logits[k * 64 + t] = scales[t] <signs of token t, sketch of q_k>, or added to logits.
+inline void sketch_scores(const kernel::Kernels& on, const kernel::LevelPlan& signs, const std::byte* planes,
+                          std::size_t tile_bytes, const PreparedQuery* const* q, std::size_t n,
+                          const float* scales, bool add, float* logits) noexcept {
   const IntegerVector* codes[kernel::max_queries] = {};
-  float dots[kernel::max_queries * layout::block_tokens];
   for (std::size_t k = 0; k < n; ++k) codes[k] = &q[k]->sketch_code;
-  kernel::dot_block(on, signs, planes, tile_bytes, 0, signs.dim, codes, n, dots);
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t t = 0; t < layout::block_tokens; ++t)
-      logits[k * layout::block_tokens + t] += scales[t * stride] * dots[k * layout::block_tokens + t];
+  kernel::dot_block(on, signs, planes, tile_bytes, 0, signs.dim, codes, n, scales, add, logits);
 }
 
 /// |x| * 2^unit, rounded to 11 bits.
@@ -94,9 +89,8 @@ class QJL {
   /// See PolarQuant::score_block.
   void score_block(const kernel::Kernels& on, const PreparedQuery* const* q, std::size_t n,
                    const PackedKeys& block, float* logits) const noexcept {
-    std::fill_n(logits, n * layout::block_tokens, 0.0f);
-    detail::add_sketch_scores(on, signs_, block.tiles, block.tile_bytes, q, n, block.scales.data(), 1,
-                              logits);
+    detail::sketch_scores(on, signs_, block.tiles, block.tile_bytes, q, n, block.scales.data(), false,
+                          logits);
   }
 
   void levels(std::span<const std::uint8_t>, std::span<std::int8_t>) const noexcept {}

@@ -2,24 +2,11 @@
 #pragma once
 
 #include "../kernel/block.hpp"
+#include "../kernel/dispatch.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
 namespace detail {
-
-/// Converts element i of a row to `type`; exact where the types are equal or `type` is f32.
-inline void convert_element(const std::byte* from, ElementType from_type, std::size_t i, ElementType type,
-                            std::byte* to) noexcept {
-  if (from_type == type) {
-    std::memcpy(to, from + i * element_size(type), element_size(type));
-    return;
-  }
-  const float value = load_element(from, from_type, i);
-  if (type == ElementType::f32)
-    bytes::store(to, value);
-  else
-    bytes::store(to, type == ElementType::f16 ? to_half(value).bits : float_to_bf16(value));
-}
 
 /// <q, row>, the row in any element type.
 inline float dot_raw(std::span<const float> q, const std::byte* row, ElementType type) noexcept {
@@ -56,8 +43,7 @@ class Raw {
   }
 
   void encode(const VectorInput& in, Record& out) const noexcept {
-    for (std::size_t i = 0; i < dim_; ++i)
-      detail::convert_element(in.row, in.type, i, element_, out.raw.data() + i * element_size(element_));
+    kernel::kernels_or_scalar().convert(in.row, in.type, dim_, out.raw.data(), element_);
   }
   void prepare(std::span<const float> q, PreparedQuery& out) const { out.rotated.assign(q.begin(), q.end()); }
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic) const noexcept {

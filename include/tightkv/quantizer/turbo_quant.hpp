@@ -80,7 +80,8 @@ class TurboQuant {
     polar_.score_block(on, q, n, block, logits);
     const std::byte* planes =
         block.tiles + layout::key_tile_bytes(layout::padded(dim()), polar_.codebook().bits());
-    detail::add_sketch_scores(on, signs_, planes, block.tile_bytes, q, n, block.scales.data() + 1, 2, logits);
+    const kernel::ScaleColumn residuals(block.scales, 1, 2);
+    detail::sketch_scores(on, signs_, planes, block.tile_bytes, q, n, residuals.values, true, logits);
   }
 
   void levels(std::span<const std::uint8_t> codes, std::span<std::int8_t> out) const noexcept {

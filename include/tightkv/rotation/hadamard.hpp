@@ -46,7 +46,7 @@ class Hadamard {
   std::size_t width() const noexcept { return width_; }  ///< 2^k
   int log2_width() const noexcept { return log2_width_; }
   const std::uint8_t* negative() const noexcept { return tables_->negative.data(); }  ///< (rounds, dim)
-  const std::int32_t* dct() const noexcept { return tables_->dct.data(); }            ///< (m, m), units of 2^-30
+  const std::int32_t* dct() const noexcept { return tables_->dct.data(); }  ///< (m, m), units of 2^-30
 
   void forward(std::span<std::int32_t> x) const noexcept {
     for (int round = 0; round < rounds; ++round) {
