@@ -15,8 +15,11 @@ TIGHTKV_TARGET_BEGIN(TIGHTKV_DOTPROD_TARGET)
 namespace tightkv::inline TIGHTKV_ABI::kernel::on_neon_dotprod {
 // Rows have nothing to gain from integer dot products.
 using on_neon::add_all_rows;
+using on_neon::affine;
 using on_neon::dot_all_rows;
+using on_neon::largest;
 using on_neon::multiply;
+using on_neon::scale_sums;
 using on_neon::softmax;
 using on_neon::weigh;
 using on_neon::widen;
