@@ -9,6 +9,7 @@
 #include "support/vectors.hpp"
 
 using namespace tightkv;
+using tightkv::kernel::hidden_logit;
 using tightkv_test::Rng;
 
 namespace {

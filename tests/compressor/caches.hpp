@@ -3,6 +3,7 @@
 
 #include <tightkv/tightkv.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -88,7 +89,7 @@ bool same_blocks(const A& a, const B& b, std::size_t blocks) {
   if (a.blocks() < blocks || b.blocks() < blocks || a.kv_heads() != b.kv_heads()) return false;
   for (std::size_t h = 0; h < a.kv_heads(); ++h)
     for (std::size_t i = 0; i < blocks; ++i)
-      if (block_bytes(a, h, i) != block_bytes(b, h, i)) return false;
+      if (!std::ranges::equal(a.block(h, i), b.block(h, i))) return false;
   return true;
 }
 

@@ -42,15 +42,17 @@ TEST_CASE("scale, soft cap, sink logits, mask and window equal float64 attention
 
 TEST_CASE("a sliding window of any length, around the borders of blocks and tail", "[compressor]") {
   const Sequence s(170, 1, 1, 32, 32, 302);
-  AnyCompressor cache(small_format("k4v4"), 1, 7);
-  fill(cache, s, 170);
-  const auto histories = decoded_heads(cache);
-  for (const std::size_t window : {1u, 2u, 38u, 39u, 40u, 41u, 63u, 64u, 65u, 102u, 103u, 104u, 166u, 167u,
-                                   168u, 169u, 170u, 171u, 5000u}) {
-    AttendParams p;
-    p.window = window;
-    CAPTURE(window);
-    CHECK(worst_attention(cache, s.q, 3, histories, p) <= 1);
+  for (const char* const name : {"k4v4", "q8_0"}) {
+    AnyCompressor cache(small_format(name), 1, 7);
+    fill(cache, s, 170);
+    const auto histories = decoded_heads(cache);
+    for (const std::size_t window : {1u, 2u, 38u, 39u, 40u, 41u, 63u, 64u, 65u, 102u, 103u, 104u, 166u, 167u,
+                                     168u, 169u, 170u, 171u, 5000u}) {
+      AttendParams p;
+      p.window = window;
+      CAPTURE(name, window);
+      CHECK(worst_attention(cache, s.q, 3, histories, p) <= 1);
+    }
   }
 }
 

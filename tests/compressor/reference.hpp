@@ -119,28 +119,49 @@ inline double attention_bound(const tightkv::Format& format, std::size_t tokens,
   return (weights + values) * 3 * largest_norm(h.values);
 }
 
-/// The largest distance of a cache's exact attention of its last `rows` positions to the reference, in units
-/// of the bound: at most 1. histories: one a kv head.
+/// What Arithmetic::integer adds: six standard deviations of the rounded query's score (steps of
+/// max |R q| / 127, or / 32385 from 6 bits on, uniform errors; max |R q| <= 4.5 |q| / sqrt(d) after a
+/// rotation, |q| without; twice for the sketch), and weights rounded to 2^-17 of a block's largest.
+inline double integer_bound(const tightkv::Format& format, double q_norm, const History& h,
+                            const tightkv::AttendParams& params = {}) {
+  const double root = std::sqrt(static_cast<double>(format.key_dim));
+  const double scale = params.scale != 0 ? std::abs(static_cast<double>(params.scale)) : 1 / root;
+  const bool rotated = format.key.rotation != tightkv::RotationKind::identity;
+  const double top = format.key.kind == tightkv::CodecKind::q8 || format.key.bits >= 6 ? 32385 : 127;
+  const double sigma =
+      format.key.kind == tightkv::CodecKind::raw
+          ? 0
+          : largest_norm(h.keys) * q_norm * (rotated ? 4.5 / root : 1) / top / std::sqrt(12.0);
+  return (std::expm1(2 * 2 * 6 * sigma * scale) + 64 * 0x1p-17) * 3 * largest_norm(h.values);
+}
+
+/// The largest distance of a cache's attention of its last `rows` positions to the reference, exact and in
+/// integers, in units of the bound: at most 1. histories: one a kv head.
 template <class Cache>
 double worst_attention(const Cache& cache, const Tokens& q, std::size_t rows,
                        const std::vector<History>& histories, tightkv::AttendParams params = {}) {
-  params.arithmetic = tightkv::Arithmetic::exact;
   const std::size_t first = cache.size() - rows, group = q.heads / cache.kv_heads();
-  const std::vector<float> out = attend(cache, q.view(q.size() - rows, rows), params);
   double worst = 0;
-  for (std::size_t r = 0; r < rows; ++r)
-    for (std::size_t h = 0; h < q.heads; ++h) {
-      const History& history = histories[h / group];
-      const float* query = q.row(q.size() - rows + r, h);
-      const Vector expected = attention(history, query, h, first + r, params);
-      const float* actual = out.data() + (r * q.heads + h) * cache.value_dim();
-      Vector error(cache.value_dim());
-      for (std::size_t i = 0; i < error.size(); ++i) error[i] = static_cast<double>(actual[i]) - expected[i];
-      const double bound =
-          attention_bound(cache.format(), cache.size(), norm(Vector(query, query + q.dim)), history, params);
-      worst = std::max(worst, norm(error) / bound);
-      if (std::isnan(norm(error))) return std::nan("");
-    }
+  for (const auto arithmetic : {tightkv::Arithmetic::exact, tightkv::Arithmetic::integer}) {
+    params.arithmetic = arithmetic;
+    const std::vector<float> out = attend(cache, q.view(q.size() - rows, rows), params);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t h = 0; h < q.heads; ++h) {
+        const History& history = histories[h / group];
+        const float* query = q.row(q.size() - rows + r, h);
+        const Vector expected = attention(history, query, h, first + r, params);
+        const float* actual = out.data() + (r * q.heads + h) * cache.value_dim();
+        Vector error(cache.value_dim());
+        for (std::size_t i = 0; i < error.size(); ++i)
+          error[i] = static_cast<double>(actual[i]) - expected[i];
+        const double q_norm = norm(Vector(query, query + q.dim));
+        double bound = attention_bound(cache.format(), cache.size(), q_norm, history, params);
+        if (arithmetic == tightkv::Arithmetic::integer)
+          bound += integer_bound(cache.format(), q_norm, history, params);
+        if (!(norm(error) <= bound)) worst = std::max(worst, 2.0);  // NaN too
+        worst = std::max(worst, norm(error) / bound);
+      }
+  }
   return worst;
 }
 
