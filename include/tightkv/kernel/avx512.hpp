@@ -25,7 +25,7 @@ inline void convert(const std::byte* from, ElementType from_type, std::size_t co
 
 inline constexpr Kernels table = [] {
   Kernels t = table_named("avx512");
-  t.encode = encode, t.convert = convert;
+  t.encode = encode, t.convert = convert, t.rotate = rotate_floats;
   return t;
 }();
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel::on_avx512

@@ -12,6 +12,8 @@ struct HadamardView {
   int log2_width = 0;
   const std::uint8_t* negative = nullptr;  ///< (2 rounds, dim): 1 where the sign is flipped
   const std::int32_t* dct = nullptr;       ///< (m, m), m = dim / width, units of 2^-30
+  const float* signs = nullptr;            ///< (2 rounds, dim): +-2^(-k/2), for floats
+  const float* dct_floats = nullptr;       ///< (m, m)
 };
 
 /// 16 rows in, codes and the sums that decide their scales out.

@@ -68,6 +68,11 @@ struct Kernels {
   /// The codes and sums of 16 vectors; false if this table has no kernel for the tile, nullptr if it has none
   /// at all. Integers only: the same bytes on every ISA.
   bool (*encode)(EncodeTile& tile) noexcept = nullptr;
+
+  /// Hadamard::forward or inverse of `count` vectors of `dim` floats, one after the other; nullptr if there
+  /// is none. Within float rounding of the definition.
+  void (*rotate)(const HadamardView& rotation, float* vectors, std::size_t count, std::size_t dim,
+                 bool inverse) noexcept = nullptr;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel

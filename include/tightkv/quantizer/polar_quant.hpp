@@ -6,6 +6,7 @@
 #include "../conditioner/condition.hpp"
 #include "../kernel/accumulate.hpp"
 #include "../kernel/block.hpp"
+#include "../kernel/dispatch.hpp"
 #include "../kernel/score.hpp"
 #include "../rotation/hadamard.hpp"
 #include "scale.hpp"
@@ -158,7 +159,7 @@ class PolarQuant {
   void prepare(std::span<const float> q, PreparedQuery& out) const {
     out.rotated.assign(layout::padded(dim()), 0.0f);
     std::copy(q.begin(), q.end(), out.rotated.begin());
-    rotation_.forward(std::span(out.rotated).first(dim()));
+    rotate_floats(std::span(out.rotated).first(dim()), false);
     out.code.assign(out.rotated, codebook_.bits() >= 6);
   }
 
@@ -209,12 +210,23 @@ class PolarQuant {
   }
 
   /// Back from the rotated domain, in place.
-  void unrotate(std::span<float> y) const noexcept { rotation_.inverse(y); }
+  void unrotate(std::span<float> y) const noexcept { rotate_floats(y, true); }
 
  private:
+  /// The rotation of a query or an output, by a kernel where there is one.
+  void rotate_floats(std::span<float> x, bool inverse) const noexcept {
+    const kernel::Kernels& on = kernel::kernels_or_scalar();
+    kernel::HadamardView view;
+    if (on.rotate && view_rotation(view) && view.width >= 16)
+      return on.rotate(view, x.data(), 1, x.size(), inverse);
+    inverse ? rotation_.inverse(x) : rotation_.forward(x);
+  }
+
   /// The rotation's tables for a kernel; false if kernels do not know it.
   bool view_rotation(kernel::HadamardView& view) const noexcept {
-    const auto from = [&](const Hadamard& h) { view = {h.width(), h.log2_width(), h.negative(), h.dct()}; };
+    const auto from = [&](const Hadamard& h) {
+      view = {h.width(), h.log2_width(), h.negative(), h.dct(), h.signs(), h.dct_floats()};
+    };
     if constexpr (std::same_as<R, Hadamard>) {
       from(rotation_);
       return true;

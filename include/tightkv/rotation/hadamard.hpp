@@ -37,6 +37,10 @@ class Hadamard {
         tables->dct[row * m + i] = static_cast<std::int32_t>(
             fixed::shift_round(norm * detail::cosine_q30((2 * i + 1) * row, 2 * m), 30));
     }
+    const float norm = half_power(log2_width_);
+    for (const std::uint8_t negative : tables->negative) tables->signs.push_back(negative ? -norm : norm);
+    for (const std::int32_t c : tables->dct)
+      tables->dct_floats.push_back(static_cast<float>(c) * fixed::power_of_two(-30));
     tables_ = std::move(tables);
   }
 
@@ -47,6 +51,8 @@ class Hadamard {
   int log2_width() const noexcept { return log2_width_; }
   const std::uint8_t* negative() const noexcept { return tables_->negative.data(); }  ///< (rounds, dim)
   const std::int32_t* dct() const noexcept { return tables_->dct.data(); }  ///< (m, m), units of 2^-30
+  const float* signs() const noexcept { return tables_->signs.data(); }     ///< (rounds, dim): +-2^(-k/2)
+  const float* dct_floats() const noexcept { return tables_->dct_floats.data(); }  ///< (m, m)
 
   void forward(std::span<std::int32_t> x) const noexcept {
     for (int round = 0; round < rounds; ++round) {
@@ -100,6 +106,7 @@ class Hadamard {
   struct Tables {
     std::vector<std::uint8_t> negative;  // (rounds, dim): 1 where the sign is flipped
     std::vector<std::int32_t> dct;       // (m, m), units of 2^-30
+    std::vector<float> signs, dct_floats;
   };
 
   template <class T>
@@ -120,9 +127,14 @@ class Hadamard {
         }
   }
 
-  void normalise(std::span<float> x) const noexcept {
+  /// 2^(-k / 2)
+  static float half_power(int k) noexcept {
     constexpr float sqrt_half = 0.70710678118654752440f;
-    const float factor = fixed::power_of_two(-(log2_width_ / 2)) * (log2_width_ % 2 ? sqrt_half : 1.0f);
+    return fixed::power_of_two(-(k / 2)) * (k % 2 ? sqrt_half : 1.0f);
+  }
+
+  void normalise(std::span<float> x) const noexcept {
+    const float factor = half_power(log2_width_);
     for (float& v : x) v *= factor;
   }
 
