@@ -9,6 +9,7 @@ package_is_there() {
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     g++) have "${CXX:-g++}" ;;
     clang-19) have clang++-19 ;;
+    libclang-rt-19-dev) ls /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-*.a >/dev/null 2>&1 ;;
     g++-aarch64-linux-gnu) have aarch64-linux-gnu-g++ ;;
     qemu-user) have qemu-aarch64 && have qemu-x86_64 ;;
     libeigen3-dev) header_is_there eigen3/Eigen/Core ;;
