@@ -3,6 +3,9 @@
 #pragma once
 
 #include <tightkv/kernel/dispatch.hpp>
+#if defined(TIGHTKV_HAVE_XSIMD)
+#include <tightkv/kernel/xsimd.hpp>
+#endif
 
 #include <algorithm>
 #include <string>
