@@ -1,14 +1,19 @@
 // kernel/dispatch.hpp: which kernels run here: the best that the CPU has, or the ones that TIGHTKV_ISA names.
 #pragma once
 
-#include <array>
 #include <cstdlib>
 #include <string_view>
 
-#include "avx2.hpp"
-#include "avx512.hpp"
-#include "neon.hpp"
 #include "scalar.hpp"
+
+// The kernels of all instruction sets take a compiler some ten seconds. A program of many units can pay once:
+// define TIGHTKV_SEPARATE_KERNELS for all of them, and include tightkv/kernel/candidates.hpp in one, built
+// with the same flags.
+#if defined(TIGHTKV_SEPARATE_KERNELS)
+#define TIGHTKV_KERNELS_INLINE
+#else
+#define TIGHTKV_KERNELS_INLINE inline
+#endif
 
 namespace tightkv::inline TIGHTKV_ABI::kernel {
 
@@ -22,33 +27,8 @@ struct Candidate {
 /// program includes one.
 inline constinit const Kernels* opt_in_table = nullptr;
 
-namespace detail {
-
-struct Candidates {
-  std::array<Candidate, 4> all{};
-  std::size_t count = 0;
-
-  Candidates() noexcept {
-#if defined(__x86_64__)
-    add(&on_avx512::table, avx512::available());
-    add(&on_avx2::table, avx2::available());
-#elif defined(__aarch64__)
-    add(&on_neon_dotprod::table, neon_dotprod::available());
-    add(&on_neon::table, neon::available());
-#endif
-    if (opt_in_table) add(opt_in_table, true);
-    add(&on_scalar::table, true);
-  }
-  void add(const Kernels* table, bool available) noexcept { all[count++] = {table, available}; }
-};
-
-}  // namespace detail
-
-/// All compiled instruction sets, best first.
-inline std::span<const Candidate> candidates() noexcept {
-  static const detail::Candidates found;
-  return std::span(found.all).first(found.count);
-}
+/// All compiled instruction sets, best first. Defined in candidates.hpp.
+TIGHTKV_KERNELS_INLINE std::span<const Candidate> candidates() noexcept;
 
 /// What was chosen, once a process.
 struct Choice {
@@ -116,3 +96,7 @@ inline std::string isa_report() {
 }
 
 }  // namespace tightkv::inline TIGHTKV_ABI::kernel
+
+#if !defined(TIGHTKV_SEPARATE_KERNELS)
+#include "candidates.hpp"
+#endif
