@@ -51,7 +51,7 @@ struct Picture {
 TEST_CASE("no page at any allocation: nothing changes, and the same call succeeds later", "[compressor]") {
   const Sequence s(420, 2, 2, 16, 16, 601);
   for (const ConditionerKind conditioner : {ConditionerKind::balanced, ConditionerKind::block_mean})
-    for (const std::uint32_t window : {0u, 40u}) {
+    for (const std::uint32_t window : {0u, 40u, 100u}) {
       std::size_t failed_appends = 0, failed_commits = 0;
       TestPages unlimited;
       Cache expected = make(unlimited, window, conditioner);
@@ -62,8 +62,8 @@ TEST_CASE("no page at any allocation: nothing changes, and the same call succeed
         Cache cache = make(source, window, conditioner);
         source.left = limit;
         std::size_t t = 0;
-        for (const std::size_t chunk :
-             {30u, 60u, 10u, 200u, 1u, 119u}) {  // some due at append, some at commit
+        // Blocks become due at an append, or exactly at the commit of token 3 + window + 64.
+        for (const std::size_t chunk : {30u, 37u, 40u, 188u, 1u, 124u}) {
           const Picture before(cache, source, s);
           if (const Status status = append(cache, s, t, chunk); !status.ok()) {
             ++failed_appends;

@@ -132,7 +132,8 @@ inline double integer_bound(const tightkv::Format& format, double q_norm, const 
       format.key.kind == tightkv::CodecKind::raw
           ? 0
           : largest_norm(h.keys) * q_norm * (rotated ? 4.5 / root : 1) / top / std::sqrt(12.0);
-  return (std::expm1(2 * 2 * 6 * sigma * scale) + 64 * 0x1p-17) * 3 * largest_norm(h.values);
+  const double sketch = format.key.kind == tightkv::CodecKind::turbo_quant ? 2 : 1;
+  return (std::expm1(2 * sketch * 6 * sigma * scale) + 3 * 64 * 0x1p-17) * largest_norm(h.values);
 }
 
 /// The largest distance of a cache's attention of its last `rows` positions to the reference, exact and in
