@@ -181,7 +181,8 @@ void accumulate_block(const V& codec, const OpenBlock& block, const HalfVector& 
   float mass = 0;
   for (const float w : weights) mass += w;
   for (const HalfVector* mean : {&frozen_mean, &block.value_mean})
-    for (std::size_t i = 0; i < std::min(raw.size(), mean->values.size()); ++i) raw[i] += mass * mean->at(i);
+    for (std::size_t i = 0; i < (std::min)(raw.size(), mean->values.size()); ++i)
+      raw[i] += mass * mean->at(i);
 }
 
 /// A packed block against one query, in floats.

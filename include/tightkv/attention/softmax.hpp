@@ -20,7 +20,7 @@ struct OnlineSoftmax {
   /// weights for hidden tokens.
   float add(std::span<float> logits) noexcept {
     float largest = maximum;
-    for (const float l : logits) largest = std::max(largest, l);
+    for (const float l : logits) largest = (std::max)(largest, l);
     if (largest <= kernel::hidden_logit) {
       for (float& l : logits) l = 0;
       return 1;

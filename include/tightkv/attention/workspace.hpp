@@ -22,9 +22,9 @@ struct AttendParams {
 /// The state of one query row while the segments of its history go by.
 struct QueryState {
   OnlineSoftmax softmax;
-  float mean_score = 0;      // <q, frozen key mean>
-  std::vector<float> query;  // (key_dim)
-  std::vector<float> packed,
+  float mean_score = 0;  // <q, frozen key mean>
+  Vector<float> query;   // (key_dim)
+  Vector<float> packed,
       raw;  // sums in the value codec's domain (padded) and in the plain one (value_dim)
   PreparedQuery prepared;
 };
@@ -32,9 +32,9 @@ struct QueryState {
 /// One per thread; grows on first use and keeps its memory, so a decode step after the first of its shape
 /// allocates nothing.
 struct Workspace {
-  std::vector<QueryState> queries;
+  Vector<QueryState> queries;
   BlockScratch keys, values;
-  std::vector<float> conditioned;
+  Vector<float> conditioned;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

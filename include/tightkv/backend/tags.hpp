@@ -28,7 +28,8 @@ inline constexpr bool always_false = false;
 
 /// attend(backend, cache, q, out, params): specialised by each backend's header. Never a silent fallback.
 template <class Backend, class Cache>
-Status attend(Backend&&, const Cache&, const TensorView&, float*, const AttendParams&) {
+requires(!std::same_as<std::remove_cvref_t<Backend>, backend::cpu>) Status
+    attend(Backend&&, const Cache&, const TensorView&, float*, const AttendParams&) {
   static_assert(detail::always_false<Backend>,
                 "tightkv: this backend is not included: add #include <tightkv/backend/cpu.hpp>, or pass one "
                 "of the tags in "

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t grid_gain_q16 =
 inline void grid_encode(const LevelTable& table, std::span<const std::int32_t> w,
                         std::span<std::uint8_t> codes) noexcept {
   std::int64_t largest = 1;
-  for (const std::int32_t v : w) largest = std::max<std::int64_t>(largest, v < 0 ? -std::int64_t{v} : v);
+  for (const std::int32_t v : w) largest = (std::max<std::int64_t>)(largest, v < 0 ? -std::int64_t{v} : v);
   const std::int64_t factor = (std::int64_t{table.levels().back()} << 32) / largest;  // level units, 2^-32
   for (std::size_t i = 0; i < w.size(); ++i)
     codes[i] = static_cast<std::uint8_t>(

@@ -37,7 +37,7 @@ inline void trellis_encode(const LevelTable& table, std::span<const std::int32_t
   const std::size_t n = w.size();
   std::uint8_t from[max_head_dim + 16];        // bit t: the oldest bit of the best predecessor of state t
   std::uint8_t nearest[max_head_dim + 16][4];  // nearest level index of each subset
-  constexpr std::int64_t unreachable = std::numeric_limits<std::int64_t>::max() / 2;
+  constexpr std::int64_t unreachable = (std::numeric_limits<std::int64_t>::max)() / 2;
   std::int64_t cost[trellis_states];
   std::fill(std::begin(cost), std::end(cost), unreachable);
   cost[0] = 0;
@@ -59,7 +59,7 @@ inline void trellis_encode(const LevelTable& table, std::span<const std::int32_t
         return cost[s] + distance[2 * (u ^ (s & 1u) ^ (s >> 2)) + ((s >> 1) & 1u)];
       };
       const std::int64_t c0 = reach(s0), c1 = reach(s1);
-      next[t] = std::min(c0, c1);
+      next[t] = (std::min)(c0, c1);
       if (c1 < c0) oldest_bits |= static_cast<std::uint8_t>(1u << t);
     }
     std::copy(std::begin(next), std::end(next), std::begin(cost));

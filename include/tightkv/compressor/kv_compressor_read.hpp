@@ -41,8 +41,7 @@ PackedBlock KVCompressor<K, V, Source>::packed_block(const kernel::Kernels& on, 
                                                      std::size_t b, Workspace& workspace) const {
   const std::byte* block = head.blocks[b].data();
   PackedBlock packed;
-  const auto scales = [&](std::size_t at, std::size_t per_vector, HeaderField exponent,
-                          std::vector<float>& to) {
+  const auto scales = [&](std::size_t at, std::size_t per_vector, HeaderField exponent, Vector<float>& to) {
     to.resize(layout::block_tokens * per_vector);
     on.widen(block + at, to.size(), read_header(block, exponent), to.data());
     return std::span<const float>(to);
@@ -84,16 +83,16 @@ void KVCompressor<K, V, Source>::walk(const Head& head, std::size_t blocks, std:
   const auto raw = [&](const RawRows& keys, const RawRows& values, std::size_t first_position,
                        std::size_t count) {
     for (std::size_t i = 0; i < count; i += layout::block_tokens) {
-      const std::size_t n = std::min(layout::block_tokens, count - i);
+      const std::size_t n = (std::min)(layout::block_tokens, count - i);
       on_raw(Segment{static_cast<std::ptrdiff_t>(first_position + i), n}, keys.view(i, n),
              value_rows(keys, values, i, n));
     }
   };
-  raw(head.sink_keys, head.sink_values, 0, std::min(head.sink_keys.size(), raw_end));
+  raw(head.sink_keys, head.sink_values, 0, (std::min)(head.sink_keys.size(), raw_end));
   for (std::size_t b = 0; b < blocks; ++b)
     on_block(b, Segment{static_cast<std::ptrdiff_t>(blocks_[b].first), blocks_[b].count});
   raw(head.tail_keys, head.tail_values, tail_first_,
-      std::min(head.tail_keys.size(), raw_end - std::min(raw_end, tail_first_)));
+      (std::min)(head.tail_keys.size(), raw_end - (std::min)(raw_end, tail_first_)));
 }
 
 template <class K, class V, PageSource Source>
@@ -111,6 +110,9 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
                            " values; q has ", q.tokens, " tokens");
   if (params.scale == 0) params.scale = 1.0f / std::sqrt(static_cast<float>(key_dim()));
   const kernel::Kernels* on = &kernel::on_scalar::table;
+  for (const std::size_t p : params.positions)
+    if (p >> 48)
+      return Status::failure(ErrorCode::invalid_argument, "position is ", p, "; it must be below 2^48");
   const bool exact = params.arithmetic == Arithmetic::exact;
   [[maybe_unused]] const bool unpack =
       exact || is_shared(value_);  // no kernel sums values out of key tiles yet
@@ -197,6 +199,7 @@ Status KVCompressor<K, V, Source>::try_score(std::size_t head, std::span<const f
     return Status::failure(ErrorCode::invalid_argument, "score(head ", head, ", q of ", q.size(),
                            ", logits of ", logits.size(), "); this cache has ", heads_.size(),
                            " heads, key_dim ", key_dim(), " and ", size_, " tokens");
+  TIGHTKV_TRY(check_rows(contiguous(q.data(), 1, 1, q.size()), 1, key_dim(), 1, "q"));
   const bool exact = arithmetic == Arithmetic::exact;
   const kernel::Kernels* on = &kernel::on_scalar::table;
   if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
@@ -231,6 +234,10 @@ Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<co
     return Status::failure(ErrorCode::invalid_argument, "accumulate(head ", head, ", weights of ",
                            weights.size(), ", out of ", out.size(), "); this cache has ", heads_.size(),
                            " heads, ", size_, " tokens and value_dim ", value_dims_);
+  for (std::size_t t = 0; t < weights.size(); ++t)
+    if (!(weights[t] >= 0) || detail::is_non_finite(std::bit_cast<std::uint32_t>(weights[t])))
+      return Status::failure(ErrorCode::invalid_argument, "weight ", t, " is ", weights[t],
+                             "; weights are finite and not negative");
   const bool exact = arithmetic == Arithmetic::exact;
   [[maybe_unused]] const bool unpack = exact || is_shared(value_);
   const kernel::Kernels* on = &kernel::on_scalar::table;
@@ -307,8 +314,8 @@ Status KVCompressor<K, V, Source>::try_decode_value(std::size_t head, std::size_
   if (position >= size_)
     return Status::failure(ErrorCode::invalid_argument, "position is ", position, "; the cache holds ", size_,
                            " tokens");
-  std::vector<float> weights(size_,
-                             0.0f);  // a weighted sum with one weight: the same code as attention reads
+  Vector<float> weights(size_,
+                        0.0f);  // a weighted sum with one weight: the same code as attention reads
   weights[position] = 1;
   return try_accumulate(head, weights, out, workspace, Arithmetic::exact);
 }

@@ -9,6 +9,9 @@ template <class K, class V, PageSource Source>
 Status KVCompressor<K, V, Source>::check_rows(const TensorView& t, std::size_t heads, std::size_t dim,
                                               std::size_t tokens, const char* what,
                                               const RawPart* stored) const {
+  if (key_dim() > max_head_dim || value_dims_ > max_head_dim || key_dim() % 2 != 0 || value_dims_ % 2 != 0)
+    return Status::failure(ErrorCode::invalid_argument, "head dims are ", key_dim(), " and ", value_dims_,
+                           "; they must be even and at most ", max_head_dim);
   if (t.tokens != tokens || t.dim != dim || t.heads == 0 || heads == 0 || t.heads % heads != 0)
     return Status::failure(ErrorCode::invalid_argument, what, " is (", t.tokens, " tokens, ", t.heads,
                            " heads, ", t.dim, " dims); it must be (", tokens, ", ", heads,
@@ -49,7 +52,7 @@ Status KVCompressor<K, V, Source>::try_reserve(std::size_t tokens, std::size_t q
   try {
 #endif
     const std::size_t to_sinks =
-        std::min(tokens, options_.sinks - std::min<std::size_t>(size_, options_.sinks));
+        (std::min)(tokens, options_.sinks - (std::min<std::size_t>)(size_, options_.sinks));
     for (Head& head : heads_) {
       for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->reserve(to_sinks);
       for (RawRows* rows : {&head.tail_keys, &head.tail_values}) rows->reserve(tokens - to_sinks);
@@ -196,22 +199,22 @@ Status KVCompressor<K, V, Source>::try_truncate(std::size_t n) {
     while (keep > 0 && (keep > flushed_ || blocks_[keep - 1].first >= n)) --keep;
   }
   if (keep < blocks_.size()) drop_blocks(keep);
-  flushed_ = std::min(flushed_, keep);
+  flushed_ = (std::min)(flushed_, keep);
   const bool into_blocks = n < tail_first_;
   if (into_blocks && keep > 0)
-    blocks_[keep - 1].count = std::min(blocks_[keep - 1].count, n - blocks_[keep - 1].first);
+    blocks_[keep - 1].count = (std::min)(blocks_[keep - 1].count, n - blocks_[keep - 1].first);
   for (Head& head : heads_) {
     for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->truncate(std::min(rows->size(), n));
     for (RawRows* rows : {&head.tail_keys, &head.tail_values})
-      rows->truncate(into_blocks ? 0 : std::min(rows->size(), n - tail_first_));
+      rows->truncate(into_blocks ? 0 : (std::min)(rows->size(), n - tail_first_));
     std::size_t queries = 0;
     for (std::size_t i = 0; i < layout::block_tokens && options_.sinks + i < n; ++i)
       queries += queries_at_[i];
     head.first_queries.truncate(std::min(head.first_queries.size(), queries));
   }
-  if (into_blocks) tail_first_ = std::max<std::size_t>(n, options_.sinks);
+  if (into_blocks) tail_first_ = (std::max<std::size_t>)(n, options_.sinks);
   size_ = n;
-  committed_ = std::min(committed_, n);
+  committed_ = (std::min)(committed_, n);
   return {};
 }
 

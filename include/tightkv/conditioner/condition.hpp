@@ -9,7 +9,7 @@ namespace tightkv::inline TIGHTKV_ABI {
 /// What is frozen for one side of one kv head: applied to every vector before coding. Empty parts do nothing.
 struct Condition {
   HalfVector mean;
-  std::vector<Half> channel_scale;
+  Vector<Half> channel_scale;
 };
 
 /// x * 2^unit = (row - mean) * channel_scale with |x_i| < 2^headroom_bits(dim); returns unit. The row keeps
@@ -21,9 +21,9 @@ inline int condition_row(const std::byte* row, ElementType type, const Condition
                     scaled = condition.channel_scale.size();
   int e = -1000;
   for (std::size_t i = 0; i < dim; ++i)
-    e = std::max(e, fixed::exponent_above(detail::float_bits(row, type, i)));
+    e = (std::max)(e, fixed::exponent_above(detail::float_bits(row, type, i)));
   for (const Half h : condition.mean.values)
-    e = std::max(e, fixed::exponent_above(h, condition.mean.exponent));
+    e = (std::max)(e, fixed::exponent_above(h, condition.mean.exponent));
   if (e < -900) {
     std::fill(x.begin(), x.end(), 0);
     return 0;

@@ -2,15 +2,13 @@
 // plus a little.
 #pragma once
 
-#include <vector>
-
 #include "../core/record.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
 /// A vector of halfs times 2^exponent; empty = none. As stored: subtracting it is exact integer arithmetic.
 struct HalfVector {
-  std::vector<Half> values;
+  Vector<Half> values;
   int exponent = 0;
 
   float at(std::size_t i) const noexcept { return fixed::scale_by(to_float(values[i]), exponent); }
@@ -32,7 +30,7 @@ inline int exponent_above(const RowsView& rows) noexcept {
   int e = -1000;
   for (std::size_t t = 0; t < rows.count; ++t)
     for (std::size_t i = 0; i < rows.dim; ++i)
-      e = std::max(e, fixed::exponent_above(float_bits(rows.row(t), rows.type, i)));
+      e = (std::max)(e, fixed::exponent_above(float_bits(rows.row(t), rows.type, i)));
   return e;
 }
 
@@ -46,7 +44,7 @@ inline HalfVector mean_of_rows(const RowsView& rows) {
   mean.values.assign(rows.dim, Half{});
   const int unit = detail::exponent_above(rows) - 28;
   if (unit < -1000) return mean;
-  std::vector<fixed::Scale> scales(rows.dim);
+  Vector<fixed::Scale> scales(rows.dim);
   const auto count = static_cast<std::int64_t>(rows.count);
   for (std::size_t i = 0; i < rows.dim; ++i) {
     std::int64_t sum = 0;

@@ -119,6 +119,7 @@ inline Status check_side(const CodecFormat& c, std::size_t dim, const char* side
   }
   if (c.search_points != 1 && c.search_points != 3 && c.search_points != 5 && c.search_points != 9)
     return bad("search_points", c.search_points, "1, 3, 5 or 9");
+  if (c.rows > max_head_dim) return bad("rows", c.rows, "at most 1024");
   if (c.raw_dims >= dim || c.raw_dims % 2 != 0)
     return bad("raw_dims", c.raw_dims, "even and below the head dim");
   return {};

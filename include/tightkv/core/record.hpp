@@ -1,8 +1,6 @@
 // core/record.hpp: one encoded vector before it is packed, and the shape that says how it is packed.
 #pragma once
 
-#include <vector>
-
 #include "fixed.hpp"
 #include "format.hpp"
 
@@ -44,9 +42,9 @@ struct VectorInput {
 
 /// One encoded vector: a code a dim, a sign a sketch row (1 = not negative), scales with their own exponents.
 struct Record {
-  std::vector<std::uint8_t> codes, signs;
-  std::vector<fixed::Scale> scales;
-  std::vector<std::byte> raw;
+  Vector<std::uint8_t> codes, signs;
+  Vector<fixed::Scale> scales;
+  Vector<std::byte> raw;
 
   void resize(const RecordShape& shape) {
     codes.assign(shape.bits ? shape.dim : 0, 0);

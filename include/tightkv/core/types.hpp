@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../version.hpp"
+#include "vector.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 

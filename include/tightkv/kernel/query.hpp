@@ -1,15 +1,13 @@
 // kernel/query.hpp: a query made ready once for all blocks of a head: rotated, and rounded to integers.
 #pragma once
 
-#include <vector>
-
 #include "../core/concepts.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 
 /// A vector as scale * (254 high + low), both parts int8 in [-127, 127]. An 8-bit vector has high = 0.
 struct IntegerVector {
-  std::vector<std::int8_t> high, low;
+  Vector<std::int8_t> high, low;
   std::int32_t high_sum = 0, low_sum = 0;  // of the values, for kernels that work on level + 128
   float scale = 0;
   bool wide = false;
@@ -23,7 +21,7 @@ struct IntegerVector {
     low.resize(values.size());
     high_sum = low_sum = 0;
     float largest = 0;
-    for (const float v : values) largest = std::max(largest, v < 0 ? -v : v);
+    for (const float v : values) largest = (std::max)(largest, v < 0 ? -v : v);
     const float top = wide ? 32385.0f : 127.0f;
     scale = largest / top;
     const float inverse = largest > 0 ? top / largest : 0.0f;
@@ -46,12 +44,12 @@ struct IntegerVector {
 
 /// Everything a codec needs of one query, in buffers that are reused.
 struct PreparedQuery {
-  std::vector<float> rotated;    // (dim padded): conditioned and rotated, zero in the padding
-  IntegerVector code;            // of `rotated`
-  std::vector<float> sketch;     // (sign_rows padded): kappa S q, zero in the padding
-  IntegerVector sketch_code;     // of `sketch`
-  std::vector<float> group_sum;  // (groups): sum of q over a group, for the zero points of GroupQuant
-  std::vector<float> raw;        // (raw dims): the part of q that meets raw dims (Split)
+  Vector<float> rotated;      // (dim padded): conditioned and rotated, zero in the padding
+  IntegerVector code;         // of `rotated`
+  Vector<float> sketch;       // (sign_rows padded): kappa S q, zero in the padding
+  IntegerVector sketch_code;  // of `sketch`
+  Vector<float> group_sum;    // (groups): sum of q over a group, for the zero points of GroupQuant
+  Vector<float> raw;          // (raw dims): the part of q that meets raw dims (Split)
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

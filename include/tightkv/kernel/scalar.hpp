@@ -73,7 +73,7 @@ inline void scale_sums(const std::int32_t* high, const std::int32_t* low, float 
 
 inline float softmax(float* logits, float& maximum, float& mass) noexcept {
   float largest = maximum;
-  for (std::size_t t = 0; t < layout::block_tokens; ++t) largest = std::max(largest, logits[t]);
+  for (std::size_t t = 0; t < layout::block_tokens; ++t) largest = (std::max)(largest, logits[t]);
   if (largest <= hidden_logit) {
     std::fill_n(logits, layout::block_tokens, 0.0f);
     return 1;
@@ -94,7 +94,7 @@ inline float weigh(const float* weights, const float* scales, std::uint8_t* high
   float product[layout::block_tokens], largest = 0;
   for (std::size_t t = 0; t < layout::block_tokens; ++t) {
     product[t] = weights[t] * scales[t];
-    largest = std::max(largest, product[t]);
+    largest = (std::max)(largest, product[t]);
   }
   if (!(largest > 0)) {
     std::fill_n(high, layout::block_tokens, std::uint8_t{0});
@@ -103,7 +103,7 @@ inline float weigh(const float* weights, const float* scales, std::uint8_t* high
   }
   const float lift = weight_lift(largest), factor = 65535.0f / (largest * lift);
   for (std::size_t t = 0; t < layout::block_tokens; ++t) {
-    const auto code = std::min(static_cast<std::uint32_t>(product[t] * lift * factor + 0.5f), 65535u);
+    const auto code = (std::min)(static_cast<std::uint32_t>(product[t] * lift * factor + 0.5f), 65535u);
     high[t] = static_cast<std::uint8_t>(code >> 8);
     low[t] = static_cast<std::uint8_t>(code & 255u);
   }

@@ -50,11 +50,12 @@ inline ErrorEstimate score_stddev(float score, float q_norm, float decoded_norm,
   if (!(q_norm > 0) || !(decoded_norm > 0)) return {};
   const double d = static_cast<double>(dim);
   const double x_norm =
-      double{decoded_norm} / std::sqrt(1 + v * (d - 1) / d);  // |x^|^2 = |x|^2 (1 + E tan^2)
-  const double cosine = std::fmin(1, std::fmax(-1, double{score} / (double{q_norm} * x_norm)));
+      static_cast<double>(decoded_norm) / std::sqrt(1 + v * (d - 1) / d);  // |x^|^2 = |x|^2 (1 + E tan^2)
+  const double cosine =
+      std::fmin(1, std::fmax(-1, static_cast<double>(score) / (static_cast<double>(q_norm) * x_norm)));
   // The score itself is off by sqrt(V / d), which makes cos^2 too large by that much on average.
   const double across = std::fmin(1, 1 - cosine * cosine + (1 - cosine * cosine) * v / d);
-  return {static_cast<float>(double{q_norm} * x_norm * std::sqrt(v * across / d)),
+  return {static_cast<float>(static_cast<double>(q_norm) * x_norm * std::sqrt(v * across / d)),
           static_cast<float>(cosine)};
 }
 

@@ -42,7 +42,7 @@ class GroupQuant {
   void encode(const VectorInput& in, Record& out) const noexcept {
     const int top = (1 << bits_) - 1, zero_code = bits_ == 8 ? 128 : 0;
     for (std::size_t g = 0; g < groups(); ++g) {
-      const auto part = in.x.subspan(g * group_, std::min(group_, dim_ - g * group_));
+      const auto part = in.x.subspan(g * group_, (std::min)(group_, dim_ - g * group_));
       const auto [low, high] = std::minmax_element(part.begin(), part.end());
       const std::int64_t range = std::int64_t{*high} - *low;
       fixed::Scale step =
@@ -84,7 +84,7 @@ class GroupQuant {
                   Arithmetic arithmetic) const noexcept {
     const std::size_t n = layout::padded(dim_), per_vector = 2 * groups();
     for (std::size_t g = 0; g < groups(); ++g) {
-      const std::size_t begin = g * group_, width = std::min(group_, n - begin);
+      const std::size_t begin = g * group_, width = (std::min)(group_, n - begin);
       float scaled[layout::block_tokens], minimum = 0;
       for (std::size_t t = 0; t < weights.size(); ++t) {
         scaled[t] = weights[t] * rows.scales[t * per_vector + 2 * g];
@@ -116,7 +116,7 @@ class GroupQuant {
   void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
                         const PackedValues& block, float* const* sums) const noexcept {
     for (std::size_t g = 0; g < groups(); ++g) {
-      const std::size_t begin = g * group_, end = std::min(begin + group_, plan_.dim);
+      const std::size_t begin = g * group_, end = (std::min)(begin + group_, plan_.dim);
       const kernel::ScaleColumn scales(block.scales, 2 * g, 2 * groups());
       kernel::sum_block(on, plan_, block.words, begin, end, scales.values, weights, n, sums);
       for (std::size_t k = 0; k < n; ++k) {
@@ -151,7 +151,7 @@ class GroupQuant {
 
   float group_dot(const PreparedQuery& q, std::span<const std::int8_t> levels, std::size_t g,
                   Arithmetic arithmetic) const noexcept {
-    const std::size_t begin = g * group_, width = std::min(group_, levels.size() - begin);
+    const std::size_t begin = g * group_, width = (std::min)(group_, levels.size() - begin);
     return kernel::dot_range(levels.subspan(begin, width), begin, q.code, q.rotated, arithmetic);
   }
 

@@ -30,10 +30,10 @@ class Q8 {
   void encode(const VectorInput& in, Record& out) const noexcept {
     std::fill(out.codes.begin(), out.codes.end(), std::uint8_t{128});
     for (std::size_t g = 0; g < groups(); ++g) {
-      const auto part = in.x.subspan(g * group, std::min(group, dim_ - g * group));
+      const auto part = in.x.subspan(g * group, (std::min)(group, dim_ - g * group));
       std::int64_t largest = 0;
       for (const std::int32_t v : part)
-        largest = std::max<std::int64_t>(largest, v < 0 ? -std::int64_t{v} : v);
+        largest = (std::max<std::int64_t>)(largest, v < 0 ? -std::int64_t{v} : v);
       if (largest == 0) continue;
       fixed::Scale scale = fixed::ratio(static_cast<std::uint64_t>(largest), 127, 0);
       // code = x / scale with the scale as stored: 2^32 / scale in integers, rounded once.
@@ -57,7 +57,7 @@ class Q8 {
   float score(const PreparedQuery& q, const RecordView& record, Arithmetic arithmetic) const noexcept {
     float sum = 0;
     for (std::size_t g = 0; g < groups(); ++g) {
-      const std::size_t begin = g * group, width = std::min(group, record.levels.size() - begin);
+      const std::size_t begin = g * group, width = (std::min)(group, record.levels.size() - begin);
       sum += record.scales[g] *
              kernel::dot_range(record.levels.subspan(begin, width), begin, q.code, q.rotated, arithmetic);
     }
@@ -71,7 +71,7 @@ class Q8 {
       float scaled[layout::block_tokens];
       for (std::size_t t = 0; t < weights.size(); ++t) scaled[t] = weights[t] * rows.scales[t * groups() + g];
       kernel::accumulate(rows.levels.subspan(g * group), n, {scaled, weights.size()},
-                         sum.subspan(g * group, std::min(group, n - g * group)), arithmetic);
+                         sum.subspan(g * group, (std::min)(group, n - g * group)), arithmetic);
     }
   }
 
@@ -91,7 +91,7 @@ class Q8 {
   void accumulate_block(const kernel::Kernels& on, const float* weights, std::size_t n,
                         const PackedValues& block, float* const* sums) const noexcept {
     for (std::size_t g = 0; g < groups(); ++g) {
-      const std::size_t begin = g * group, end = std::min(begin + group, plan_.dim);
+      const std::size_t begin = g * group, end = (std::min)(begin + group, plan_.dim);
       const kernel::ScaleColumn scales(block.scales, g, groups());
       kernel::sum_block(on, plan_, block.words, begin, end, scales.values, weights, n, sums);
     }

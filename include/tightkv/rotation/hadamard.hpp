@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "../core/concepts.hpp"
 #include "../core/random.hpp"
@@ -104,9 +103,9 @@ class Hadamard {
 
  private:
   struct Tables {
-    std::vector<std::uint8_t> negative;  // (rounds, dim): 1 where the sign is flipped
-    std::vector<std::int32_t> dct;       // (m, m), units of 2^-30
-    std::vector<float> signs, dct_floats;
+    Vector<std::uint8_t> negative;  // (rounds, dim): 1 where the sign is flipped
+    Vector<std::int32_t> dct;       // (m, m), units of 2^-30
+    Vector<float> signs, dct_floats;
   };
 
   template <class T>

@@ -19,7 +19,7 @@ inline void accumulate_exact(scalar, std::span<const std::int8_t> levels, std::s
 inline void accumulate_integer(scalar, std::span<const std::int8_t> levels, std::size_t stride,
                                std::span<const float> weights, std::span<float> sum) noexcept {
   float largest = 0;
-  for (const float w : weights) largest = std::max(largest, w);
+  for (const float w : weights) largest = (std::max)(largest, w);
   if (!(largest > 0)) return;
   // Outside this range the factors below would overflow; such blocks are rare and lose nothing here.
   if (largest < 1e-30f || largest > 1e30f) return accumulate_exact(scalar{}, levels, stride, weights, sum);

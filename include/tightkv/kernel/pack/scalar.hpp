@@ -44,13 +44,15 @@ inline void pack_value_block(scalar, std::size_t dim, unsigned bits, const std::
 }
 
 /// The same as pack_key_tile from columns: codes (dim, 16 tokens), as encoding a tile leaves them.
-inline void pack_key_columns(scalar, std::size_t dim, unsigned bits, const std::uint8_t* columns, std::byte* tile) noexcept {
+inline void pack_key_columns(scalar, std::size_t dim, unsigned bits, const std::uint8_t* columns,
+                             std::byte* tile) noexcept {
   for (const layout::Plane plane : layout::planes(bits)) {
     const std::size_t per_word = 32u / plane.bits;
     for (std::size_t begin = 0; begin < dim; begin += per_word) {
       std::uint32_t words[layout::tile_tokens] = {};
       for (std::size_t k = 0; k < (std::min)(per_word, dim - begin); ++k) {
-        const unsigned shift = static_cast<unsigned>(8 * (k % 4)) + layout::slot_offset(static_cast<unsigned>(k / 4));
+        const unsigned shift =
+            static_cast<unsigned>(8 * (k % 4)) + layout::slot_offset(static_cast<unsigned>(k / 4));
         const std::uint8_t* column = columns + (begin + k) * layout::tile_tokens;
         for (std::size_t token = 0; token < layout::tile_tokens; ++token)
           words[token] |= static_cast<std::uint32_t>(detail::field(column[token], plane)) << shift;
@@ -68,7 +70,8 @@ inline void pack_key_columns(scalar, std::size_t dim, unsigned bits, const std::
 }
 
 /// The same as pack_value_block for the 16 tokens of one tile, from columns; words are or-ed into the block.
-inline void pack_value_columns(scalar, std::size_t dim, unsigned bits, std::size_t first_token, const std::uint8_t* columns, std::byte* words) noexcept {
+inline void pack_value_columns(scalar, std::size_t dim, unsigned bits, std::size_t first_token,
+                               const std::uint8_t* columns, std::byte* words) noexcept {
   for (const layout::Plane plane : layout::planes(bits)) {
     const std::size_t per_word = 32u / plane.bits;
     const std::uint32_t mask = ((1u << plane.bits) - 1u) * 0x01010101u;
@@ -79,7 +82,8 @@ inline void pack_value_columns(scalar, std::size_t dim, unsigned bits, std::size
       for (std::size_t i = 0; i < dim; ++i) {
         std::uint32_t four;
         std::memcpy(&four, columns + i * layout::tile_tokens + t, 4);
-        bytes::store(row + i * 4, bytes::load<std::uint32_t>(row + i * 4) | (((four >> plane.shift) & mask) << offset));
+        bytes::store(row + i * 4,
+                     bytes::load<std::uint32_t>(row + i * 4) | (((four >> plane.shift) & mask) << offset));
       }
     }
     words += layout::value_plane_bytes(dim, plane.bits);
@@ -105,7 +109,7 @@ inline void unpack_key_tile(scalar, std::size_t dim, unsigned bits, const std::b
           word = bytes::load<std::uint32_t>(tile + token * 4);
         }
         std::uint8_t* const row = codes + token * dim + begin;
-        for (std::size_t i = 0; i < std::min(per_word, dim - begin); ++i)
+        for (std::size_t i = 0; i < (std::min)(per_word, dim - begin); ++i)
           row[i] = static_cast<std::uint8_t>(
               row[i] | (((word >> (8 * (i % 4) + layout::slot_offset(static_cast<unsigned>(i / 4)))) & mask)
                         << plane.shift));
