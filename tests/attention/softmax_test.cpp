@@ -130,7 +130,7 @@ TEST_CASE("finish_logits: causal, window, mask and cap, each alone and hidden af
   const auto finished = [&](AttendParams params, std::ptrdiff_t at) {
     std::vector<float> logits = {1, 2, 3, 4};
     params.scale = 0.5f;
-    tightkv::detail::finish_logits(logits, segment, at, params);
+    tightkv::detail::finish_logits(kernel::on_scalar::table, logits, segment, at, params);
     return logits;
   };
   const float no = hidden_logit;

@@ -23,8 +23,8 @@ struct AttendParams {
 struct QueryState {
   OnlineSoftmax softmax;
   float mean_score = 0;  // <q, frozen key mean>
-  Vector<float> query;   // (key_dim)
-  Vector<float> packed,
+  Buffer<float> query;   // (key_dim)
+  Buffer<float> packed,
       raw;  // sums in the value codec's domain (padded) and in the plain one (value_dim)
   PreparedQuery prepared;
 };
@@ -32,9 +32,9 @@ struct QueryState {
 /// One per thread; grows on first use and keeps its memory, so a decode step after the first of its shape
 /// allocates nothing.
 struct Workspace {
-  Vector<QueryState> queries;
+  Buffer<QueryState> queries;
   BlockScratch keys, values;
-  Vector<float> conditioned;
+  Buffer<float> conditioned;
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

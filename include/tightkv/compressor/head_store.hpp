@@ -19,7 +19,7 @@ struct HeadStore {
         first_queries(key_dim, ElementType::f32) {}
 
   RawRows sink_keys, sink_values, tail_keys, tail_values;
-  Vector<Page<Source>> blocks;
+  Buffer<Page<Source>> blocks;
   Condition key_condition, value_condition;
   RawRows first_queries;  // the group's queries at the positions of the first block, until it is encoded
   float offset_share =

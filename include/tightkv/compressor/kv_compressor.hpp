@@ -219,8 +219,8 @@ class KVCompressor {
   Source* source_;
   BlockLayout where_;
   std::size_t key_dims_ = 0, value_dims_ = 0;  // dims under a conditioner; dims of an output
-  Vector<Head> heads_;
-  Vector<BlockPlace> blocks_;  // the same for all heads
+  Buffer<Head> heads_;
+  Buffer<BlockPlace> blocks_;  // the same for all heads
   std::size_t size_ = 0, committed_ = 0;
   std::size_t flushed_ = 0;  // blocks whose raw rows are gone; later ones wait for their commit
   std::size_t tail_first_ = options_.sinks;  // position of the first tail row

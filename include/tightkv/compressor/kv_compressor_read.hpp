@@ -41,7 +41,7 @@ PackedBlock KVCompressor<K, V, Source>::packed_block(const kernel::Kernels& on, 
                                                      std::size_t b, Workspace& workspace) const {
   const std::byte* block = head.blocks[b].data();
   PackedBlock packed;
-  const auto scales = [&](std::size_t at, std::size_t per_vector, HeaderField exponent, Vector<float>& to) {
+  const auto scales = [&](std::size_t at, std::size_t per_vector, HeaderField exponent, Buffer<float>& to) {
     to.resize(layout::block_tokens * per_vector);
     on.widen(block + at, to.size(), read_header(block, exponent), to.data());
     return std::span<const float>(to);
@@ -314,7 +314,7 @@ Status KVCompressor<K, V, Source>::try_decode_value(std::size_t head, std::size_
   if (position >= size_)
     return Status::failure(ErrorCode::invalid_argument, "position is ", position, "; the cache holds ", size_,
                            " tokens");
-  Vector<float> weights(size_,
+  Buffer<float> weights(size_,
                         0.0f);  // a weighted sum with one weight: the same code as attention reads
   weights[position] = 1;
   return try_accumulate(head, weights, out, workspace, Arithmetic::exact);

@@ -37,11 +37,11 @@ constexpr Half half_exp2(std::int64_t target_q20) noexcept {
 
 /// Mean over the rows of (x - mean)^2 per channel, in a common unit of its own, plus 3 % of its average over
 /// the channels so that a silent channel does not get all the range; at least 1.
-inline Vector<std::uint64_t> channel_power(const RowsView& rows, const HalfVector* mean) {
+inline Buffer<std::uint64_t> channel_power(const RowsView& rows, const HalfVector* mean) {
   int e = exponent_above(rows);
   if (mean)
     for (const Half h : mean->values) e = (std::max)(e, fixed::exponent_above(h, mean->exponent));
-  Vector<std::uint64_t> power(rows.dim, 1);
+  Buffer<std::uint64_t> power(rows.dim, 1);
   if (e < -900) return power;
   const int unit = e - 20;
   std::uint64_t all = 0;
@@ -65,18 +65,18 @@ inline Vector<std::uint64_t> channel_power(const RowsView& rows, const HalfVecto
 /// as q / g. `keys`: the first block after `mean`'s subtraction; `queries`: those of all query heads of the
 /// group at the same positions, after RoPE (count = tokens * heads), or none: then E[q^2] counts as equal
 /// over channels.
-inline Vector<Half> balanced_scale(const RowsView& keys, const HalfVector& mean, const RowsView& queries) {
+inline Buffer<Half> balanced_scale(const RowsView& keys, const HalfVector& mean, const RowsView& queries) {
   const auto key_power = detail::channel_power(keys, &mean);
   const auto query_power =
-      queries.count ? detail::channel_power(queries, nullptr) : Vector<std::uint64_t>(keys.dim, 1);
-  Vector<std::int64_t> log_scale(keys.dim);
+      queries.count ? detail::channel_power(queries, nullptr) : Buffer<std::uint64_t>(keys.dim, 1);
+  Buffer<std::int64_t> log_scale(keys.dim);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < keys.dim; ++i) {
     log_scale[i] = (detail::log2_q20(query_power[i]) - detail::log2_q20(key_power[i])) / 4;
     sum += log_scale[i];
   }
   const std::int64_t average = sum / static_cast<std::int64_t>(keys.dim);
-  Vector<Half> scale(keys.dim);
+  Buffer<Half> scale(keys.dim);
   for (std::size_t i = 0; i < keys.dim; ++i) scale[i] = detail::half_exp2(log_scale[i] - average);
   return scale;
 }

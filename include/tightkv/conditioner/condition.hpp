@@ -9,7 +9,7 @@ namespace tightkv::inline TIGHTKV_ABI {
 /// What is frozen for one side of one kv head: applied to every vector before coding. Empty parts do nothing.
 struct Condition {
   HalfVector mean;
-  Vector<Half> channel_scale;
+  Buffer<Half> channel_scale;
 };
 
 /// x * 2^unit = (row - mean) * channel_scale with |x_i| < 2^headroom_bits(dim); returns unit. The row keeps

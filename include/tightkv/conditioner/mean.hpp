@@ -8,7 +8,7 @@ namespace tightkv::inline TIGHTKV_ABI {
 
 /// A vector of halfs times 2^exponent; empty = none. As stored: subtracting it is exact integer arithmetic.
 struct HalfVector {
-  Vector<Half> values;
+  Buffer<Half> values;
   int exponent = 0;
 
   float at(std::size_t i) const noexcept { return fixed::scale_by(to_float(values[i]), exponent); }
@@ -44,7 +44,7 @@ inline HalfVector mean_of_rows(const RowsView& rows) {
   mean.values.assign(rows.dim, Half{});
   const int unit = detail::exponent_above(rows) - 28;
   if (unit < -1000) return mean;
-  Vector<fixed::Scale> scales(rows.dim);
+  Buffer<fixed::Scale> scales(rows.dim);
   const auto count = static_cast<std::int64_t>(rows.count);
   for (std::size_t i = 0; i < rows.dim; ++i) {
     std::int64_t sum = 0;

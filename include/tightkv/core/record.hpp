@@ -42,9 +42,9 @@ struct VectorInput {
 
 /// One encoded vector: a code a dim, a sign a sketch row (1 = not negative), scales with their own exponents.
 struct Record {
-  Vector<std::uint8_t> codes, signs;
-  Vector<fixed::Scale> scales;
-  Vector<std::byte> raw;
+  Buffer<std::uint8_t> codes, signs;
+  Buffer<fixed::Scale> scales;
+  Buffer<std::byte> raw;
 
   void resize(const RecordShape& shape) {
     codes.assign(shape.bits ? shape.dim : 0, 0);

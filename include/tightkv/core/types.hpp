@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "vector.hpp"
+#include "buffer.hpp"
 
 namespace tightkv::inline TIGHTKV_ABI {
 

@@ -33,7 +33,7 @@ inline void dot_block(const Kernels& on, const LevelPlan& plan, const std::byte*
   QueryCode planes[2 * max_queries];
   std::int32_t sums[2 * max_queries * layout::block_tokens];
   const bool whole = begin == 0 && end == plan.dim;
-  const auto plane = [&](const Vector<std::int8_t>& values, std::int32_t total) {
+  const auto plane = [&](const Buffer<std::int8_t>& values, std::int32_t total) {
     if (!whole) {
       total = 0;
       for (std::size_t i = begin; i < end; ++i) total += values[i];

@@ -7,7 +7,7 @@ namespace tightkv::inline TIGHTKV_ABI {
 
 /// A vector as scale * (254 high + low), both parts int8 in [-127, 127]. An 8-bit vector has high = 0.
 struct IntegerVector {
-  Vector<std::int8_t> high, low;
+  Buffer<std::int8_t> high, low;
   std::int32_t high_sum = 0, low_sum = 0;  // of the values, for kernels that work on level + 128
   float scale = 0;
   bool wide = false;
@@ -44,12 +44,12 @@ struct IntegerVector {
 
 /// Everything a codec needs of one query, in buffers that are reused.
 struct PreparedQuery {
-  Vector<float> rotated;      // (dim padded): conditioned and rotated, zero in the padding
+  Buffer<float> rotated;      // (dim padded): conditioned and rotated, zero in the padding
   IntegerVector code;         // of `rotated`
-  Vector<float> sketch;       // (sign_rows padded): kappa S q, zero in the padding
+  Buffer<float> sketch;       // (sign_rows padded): kappa S q, zero in the padding
   IntegerVector sketch_code;  // of `sketch`
-  Vector<float> group_sum;    // (groups): sum of q over a group, for the zero points of GroupQuant
-  Vector<float> raw;          // (raw dims): the part of q that meets raw dims (Split)
+  Buffer<float> group_sum;    // (groups): sum of q over a group, for the zero points of GroupQuant
+  Buffer<float> raw;          // (raw dims): the part of q that meets raw dims (Split)
 };
 
 }  // namespace tightkv::inline TIGHTKV_ABI

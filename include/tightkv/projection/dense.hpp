@@ -44,11 +44,11 @@ class DenseSketch {
   std::uint64_t hash() const noexcept { return hash_; }
 
  protected:
-  DenseSketch(std::size_t dim, std::size_t rows, Vector<std::int32_t> values, int grid)
+  DenseSketch(std::size_t dim, std::size_t rows, Buffer<std::int32_t> values, int grid)
       : dim_(dim),
         rows_(rows),
         unit_(fixed::power_of_two(-grid)),
-        values_(std::make_shared<const Vector<std::int32_t>>(std::move(values))) {
+        values_(std::make_shared<const Buffer<std::int32_t>>(std::move(values))) {
     bytes::Hash hash;
     for (const std::int32_t v : *values_) hash.add(v);
     hash_ = hash.value();
@@ -57,7 +57,7 @@ class DenseSketch {
  private:
   std::size_t dim_, rows_;
   float unit_;
-  std::shared_ptr<const Vector<std::int32_t>> values_;
+  std::shared_ptr<const Buffer<std::int32_t>> values_;
   std::uint64_t hash_ = 0;
 };
 

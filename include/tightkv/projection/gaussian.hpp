@@ -19,9 +19,9 @@ class Gaussian : public DenseSketch {
   double constant() const noexcept { return gaussian_sketch_constant(rows()); }
 
  private:
-  static Vector<std::int32_t> entries(std::size_t count, std::uint64_t seed) {
+  static Buffer<std::int32_t> entries(std::size_t count, std::uint64_t seed) {
     IntegerNormal normal(seed, RandomStream::gaussian_sketch);
-    Vector<std::int32_t> values(count);
+    Buffer<std::int32_t> values(count);
     for (std::int32_t& v : values) v = normal.next();
     return values;
   }

@@ -21,8 +21,8 @@ class Orthogonal : public DenseSketch {
   double constant() const noexcept { return orthogonal_sketch_constant(dim(), rows()); }
 
  private:
-  static Vector<std::int32_t> entries(std::size_t dim, std::size_t rows, std::uint64_t seed) {
-    Vector<std::int32_t> values;
+  static Buffer<std::int32_t> entries(std::size_t dim, std::size_t rows, std::uint64_t seed) {
+    Buffer<std::int32_t> values;
     for (std::uint64_t block = 0; values.size() < rows * dim; ++block) {
       const auto more =
           detail::haar_matrix(dim, seed + block * 0x9e3779b97f4a7c15u, RandomStream::orthogonal_sketch);

@@ -12,10 +12,10 @@ namespace detail {
 /// random vectors with random signs (Stewart 1980), built from the lower right corner up, in 64-bit integers
 /// on a 2^-30 grid. Each reflection is exact whatever its vector, so the result is orthogonal to a few grid
 /// steps. The determinant is +1 or -1, each half of the time: scores do not depend on handedness.
-inline Vector<std::int32_t> haar_matrix(std::size_t dim, std::uint64_t seed, RandomStream stream) {
+inline Buffer<std::int32_t> haar_matrix(std::size_t dim, std::uint64_t seed, RandomStream stream) {
   constexpr std::int64_t one = std::int64_t{1} << 30;
   IntegerNormal normal(seed, stream);
-  Vector<std::int64_t> m(dim * dim, 0), v(dim), u(dim);
+  Buffer<std::int64_t> m(dim * dim, 0), v(dim), u(dim);
   m[dim * dim - 1] = normal.next() < 0 ? -one : one;
   for (std::size_t corner = dim - 1;
        corner-- > 0;) {  // m is orthogonal on [corner + 1, dim)^2; extend it to corner
@@ -44,7 +44,7 @@ inline Vector<std::int32_t> haar_matrix(std::size_t dim, std::uint64_t seed, Ran
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) sub[i * dim + j] -= fixed::shift_round(v[i] * u[j], 20);
   }
-  Vector<std::int32_t> values(dim * dim);
+  Buffer<std::int32_t> values(dim * dim);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<std::int32_t>(fixed::shift_round(m[i], 30 - Matrix::grid));
   return values;

@@ -103,9 +103,9 @@ class Hadamard {
 
  private:
   struct Tables {
-    Vector<std::uint8_t> negative;  // (rounds, dim): 1 where the sign is flipped
-    Vector<std::int32_t> dct;       // (m, m), units of 2^-30
-    Vector<float> signs, dct_floats;
+    Buffer<std::uint8_t> negative;  // (rounds, dim): 1 where the sign is flipped
+    Buffer<std::int32_t> dct;       // (m, m), units of 2^-30
+    Buffer<float> signs, dct_floats;
   };
 
   template <class T>

@@ -14,7 +14,7 @@ class Matrix {
   static constexpr int grid = 24;
 
   /// `values` in units of 2^-24; checked to be orthogonal: every entry of R R^T - I below 1e-5.
-  static Status try_make(std::size_t dim, Vector<std::int32_t> values, Matrix& out) {
+  static Status try_make(std::size_t dim, Buffer<std::int32_t> values, Matrix& out) {
     if (dim == 0 || dim > max_head_dim || values.size() != dim * dim)
       return Status::failure(ErrorCode::invalid_argument, "matrix has ", values.size(), " values; dim ", dim,
                              " needs ", dim * dim, " and dim at most ", max_head_dim);
@@ -75,8 +75,8 @@ class Matrix {
   std::uint64_t hash() const noexcept { return hash_; }
 
  protected:
-  Matrix(std::size_t dim, Vector<std::int32_t> values)
-      : dim_(dim), values_(std::make_shared<const Vector<std::int32_t>>(std::move(values))) {
+  Matrix(std::size_t dim, Buffer<std::int32_t> values)
+      : dim_(dim), values_(std::make_shared<const Buffer<std::int32_t>>(std::move(values))) {
     bytes::Hash hash;
     for (const std::int32_t v : *values_) hash.add(v);
     hash_ = hash.value();
@@ -86,7 +86,7 @@ class Matrix {
   static constexpr float unit = fixed::power_of_two(-grid);  // exact, and inside the sums: nothing overflows
 
   std::size_t dim_ = 0;
-  std::shared_ptr<const Vector<std::int32_t>> values_ = std::make_shared<const Vector<std::int32_t>>();
+  std::shared_ptr<const Buffer<std::int32_t>> values_ = std::make_shared<const Buffer<std::int32_t>>();
   std::uint64_t hash_ = 0;
 };
 

@@ -81,12 +81,12 @@ inline void write_header(std::byte* block, HeaderField field, int value) noexcep
 /// Buffers of one block before packing or after unpacking; reused from block to block.
 struct BlockScratch {
   Record record;
-  Vector<std::int32_t> x;
-  Vector<std::uint8_t> codes, signs;
-  Vector<fixed::Scale> exact_scales;
-  Vector<std::int8_t> levels;
-  Vector<float> scales;
-  Vector<std::byte> tile;
+  Buffer<std::int32_t> x;
+  Buffer<std::uint8_t> codes, signs;
+  Buffer<fixed::Scale> exact_scales;
+  Buffer<std::int8_t> levels;
+  Buffer<float> scales;
+  Buffer<std::byte> tile;
 
   /// `size` bytes at a multiple of 64.
   std::byte* aligned_tile(std::size_t size) {
@@ -163,7 +163,7 @@ inline HalfVector read_mean(const std::byte* from, std::size_t dims, int exponen
   return mean;
 }
 
-inline void read_scales(const std::byte* from, std::size_t count, int exponent, Vector<float>& out) {
+inline void read_scales(const std::byte* from, std::size_t count, int exponent, Buffer<float>& out) {
   out.resize(count);
   for (std::size_t i = 0; i < count; ++i)
     out[i] = fixed::scale_by(to_float(Half{bytes::load<std::uint16_t>(from + 2 * i)}), exponent);

@@ -29,7 +29,7 @@ class RawRows {
     if (needed <= data_.size()) return;
     // Room by eighths and of exactly that size: a tail stops growing soon, and its slack is memory that a
     // cache exists to save.
-    Vector<std::byte> larger;
+    Buffer<std::byte> larger;
     larger.reserve((std::max)(needed, data_.size() + data_.size() / 8));
     larger.resize(larger.capacity());
     if (count_ != 0) std::memcpy(larger.data(), data_.data(), used_bytes());
@@ -51,7 +51,7 @@ class RawRows {
 
   std::size_t dim_;
   ElementType type_;
-  Vector<std::byte> data_;
+  Buffer<std::byte> data_;
   std::size_t begin_ = 0, count_ = 0;
 };
 

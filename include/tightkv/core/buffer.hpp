@@ -1,4 +1,4 @@
-// core/vector.hpp: std::vector whose functions bear the name of this build.
+// core/buffer.hpp: std::vector whose functions bear the name of this build.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,6 @@ struct Allocator : std::allocator<T> {
 };
 
 template <class T>
-using Vector = std::vector<T, Allocator<T>>;
+using Buffer = std::vector<T, Allocator<T>>;
 
 }  // namespace tightkv::inline TIGHTKV_ABI
