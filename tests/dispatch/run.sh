@@ -9,14 +9,14 @@ unset TIGHTKV_ISA
 says() {
   local text=$1 out
   shift
-  out=$("$@") || { echo "$out" && return 1; }
+  out=$("$@" 2>/dev/null) || { echo "$out" && return 1; } # qemu warns of what it does not emulate
   echo "$out"
   case $out in "$text"*) ;; *) echo "wanted: $text" && return 1 ;; esac
 }
 forced() { env TIGHTKV_ISA="$1" "${@:2}"; }
-bytes_of() { "$@" | sed -n 's/^bytes //p'; }
+bytes_of() { "$@" 2>/dev/null | sed -n 's/^bytes //p'; }
 build() { # NAME COMPILER FLAGS...
-  check "dispatch: build $1" "$2" -std=c++20 -O1 -Wall -Wextra -Werror -I "$root/include" "${@:3}" -static "$here/report.cpp" -o "$work/$1"
+  check "dispatch: build $1" "$2" -std=c++20 -O0 -Wall -Wextra -Werror -I "$root/include" "${@:3}" -static "$here/report.cpp" -o "$work/$1"
 }
 
 # names REPORT: the compiled tables that this CPU runs, best first.
@@ -25,7 +25,7 @@ names() { sed -n '1s/.*compiled: //p' <<<"$1" | sed 's/[a-z0-9_]* (not on this C
 on_cpu() {
   local label=$1 report name best
   shift
-  report=$("$@") && read -ra there < <(names "$report")
+  report=$("$@" 2>/dev/null) && read -ra there < <(names "$report")
   best=${there[0]:-none}
   check "dispatch: $label: the best, $best, is chosen" says "$best: the best that this CPU runs; compiled: " "$@"
   check "dispatch: $label: an empty TIGHTKV_ISA is none" says "$best: the best" forced "" "$@"

@@ -26,7 +26,7 @@ inline fvec load_floats(const float* from) noexcept { return fvec::load_unaligne
 inline void store_floats(float* to, fvec v) noexcept { v.store_unaligned(to); }
 inline fvec all(float x) noexcept { return fvec(x); }
 inline fvec multiply_add(fvec a, fvec b, fvec c) noexcept { return ::xsimd::fma(a, b, c); }
-inline fvec maximum(fvec a, fvec b) noexcept { return ::xsimd::max(a, b); }
+inline fvec maximum(fvec a, fvec b) noexcept { return (::xsimd::max)(a, b); }
 
 /// A vector's values one by one.
 struct Lanes {
