@@ -182,19 +182,19 @@ TEST_CASE("conditions of a wrong shape or with impossible numbers are refused", 
   const auto refused = [&](const Condition& key, const Condition& value, std::size_t head = 0) {
     return !cache.try_set_condition(head, key, value).ok();
   };
-  const HalfVector good{std::vector<Half>(32, one), 0};
+  const HalfVector good{Buffer<Half>(32, one), 0};
   CHECK(refused({}, {}, 2));
-  CHECK(refused({{std::vector<Half>(31, one), 0}, {}}, {}));
-  CHECK(refused({good, std::vector<Half>(33, one)}, {}));
-  CHECK(refused({}, {{std::vector<Half>(64, one), 0}, {}}));
-  CHECK(refused({}, {good, std::vector<Half>(32, one)}));  // values have no channel scale
+  CHECK(refused({{Buffer<Half>(31, one), 0}, {}}, {}));
+  CHECK(refused({good, Buffer<Half>(33, one)}, {}));
+  CHECK(refused({}, {{Buffer<Half>(64, one), 0}, {}}));
+  CHECK(refused({}, {good, Buffer<Half>(32, one)}));  // values have no channel scale
   for (const float g : {0.0f, 0.124f, 8.01f, -1.0f})
-    CHECK(refused({good, std::vector<Half>(32, to_half(g))}, {}));
+    CHECK(refused({good, Buffer<Half>(32, to_half(g))}, {}));
   for (const unsigned bits : {0x7c00u, 0xfc00u, 0x7e00u})
-    CHECK(refused({{std::vector<Half>(32, Half{static_cast<std::uint16_t>(bits)}), 0}, {}}, {}));
-  CHECK(refused({{std::vector<Half>(32, one), 130}, {}}, {}));  // 2^130 is no float
-  CHECK(refused({}, {{std::vector<Half>(32, one), 1 << 30}, {}}));
-  CHECK(cache.try_set_condition(0, {good, std::vector<Half>(32, to_half(8.0f))}, {good, {}}).ok());
+    CHECK(refused({{Buffer<Half>(32, Half{static_cast<std::uint16_t>(bits)}), 0}, {}}, {}));
+  CHECK(refused({{Buffer<Half>(32, one), 130}, {}}, {}));  // 2^130 is no float
+  CHECK(refused({}, {{Buffer<Half>(32, one), 1 << 30}, {}}));
+  CHECK(cache.try_set_condition(0, {good, Buffer<Half>(32, to_half(8.0f))}, {good, {}}).ok());
 }
 
 TEST_CASE("constant keys and values decode exactly where a mean takes them off", "[compressor]") {

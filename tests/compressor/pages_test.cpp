@@ -24,7 +24,7 @@ struct Picture {
   std::size_t size, committed, blocks, held;
   std::vector<std::vector<std::byte>> bytes;
   std::vector<float> out;
-  std::vector<Half> scale;
+  Buffer<Half> scale;
   CacheBytes parts;
 
   Picture(const Cache& cache, const TestPages& source, const Sequence& s)

@@ -110,7 +110,7 @@ TEST_CASE("shared stores that cannot be are refused", "[compressor]") {
   f.value_dim = 96;
   CHECK(AnyCompressor::try_make(f, 1, 1, out).code() == ErrorCode::unsupported);
   SharedKV<Latent> cache = make(64, 32, options);
-  const HalfVector mean{std::vector<Half>(64, to_half(1.0f)), 0};
-  CHECK(!cache.try_set_condition(0, {mean, std::vector<Half>(64, to_half(1.0f))}, {}).ok());
+  const HalfVector mean{Buffer<Half>(64, to_half(1.0f)), 0};
+  CHECK(!cache.try_set_condition(0, {mean, Buffer<Half>(64, to_half(1.0f))}, {}).ok());
   CHECK(cache.try_set_condition(0, {mean, {}}, {}).ok());
 }

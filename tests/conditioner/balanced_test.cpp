@@ -25,7 +25,7 @@ struct Rows {
   }
 };
 
-HalfVector no_mean(std::size_t dim) { return {std::vector<Half>(dim), 0}; }
+HalfVector no_mean(std::size_t dim) { return {Buffer<Half>(dim), 0}; }
 
 /// The definition in double: (Q / K)^(1/4), K and Q mean squares plus 3 % of their average over channels,
 /// divided by the geometric mean, clamped.
@@ -53,7 +53,7 @@ void check_scale(const std::vector<double>& k, const std::vector<double>& q) {
   const Rows keys(k, 64), queries(q.empty() ? std::vector<double>(k.size(), 1.0) : q, 128);
   RowsView query_view = queries.view();
   if (q.empty()) query_view.count = 0;
-  const std::vector<Half> scale = balanced_scale(keys.view(), no_mean(k.size()), query_view);
+  const Buffer<Half> scale = balanced_scale(keys.view(), no_mean(k.size()), query_view);
   const std::vector<double> expected = expected_scale(k, q);
   REQUIRE(scale.size() == k.size());
   for (std::size_t i = 0; i < k.size(); ++i) {

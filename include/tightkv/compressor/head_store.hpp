@@ -21,7 +21,8 @@ struct HeadStore {
   RawRows sink_keys, sink_values, tail_keys, tail_values;
   Buffer<Page<Source>> blocks;
   Condition key_condition, value_condition;
-  RawRows first_queries;  // the group's queries at the positions of the first block, until it is encoded
+  RawRows first_queries;       // the group's queries at the positions of the first block, until it is encoded
+  bool condition_set = false;  // by the caller: nothing is learned
   float offset_share =
       0;  // |mean|^2 / E|k|^2 over the first block: near 1, keys are a constant plus a little
 

@@ -184,6 +184,11 @@ class KVCompressor {
                : static_cast<std::size_t>(waiting) / layout::block_tokens;
   }
 
+  /// The same, of those that exist: a query past the end reads the rest raw.
+  std::size_t packed_blocks(std::ptrdiff_t p) const noexcept {
+    return (std::min)(due_blocks(p), blocks_.size() - flushed_);
+  }
+
   /// What rows to be stored meet on their way: the tail's type, and from dim raw_from on a codec that keeps
   /// values as they came.
   struct RawPart {
@@ -200,6 +205,7 @@ class KVCompressor {
                     const char* what, const RawPart* stored = nullptr) const;
   Status try_reserve(std::size_t tokens, std::size_t q_heads) noexcept;
   Status try_encode_blocks(std::size_t total);
+  Status encode_blocks(std::size_t total);
   void push_rows(const TensorView& k, const TensorView& v, const TensorView& q);
   void drop_blocks(std::size_t count) noexcept;
   OpenBlock open_block(const Head& head, std::size_t b, Workspace& workspace) const;
@@ -224,7 +230,7 @@ class KVCompressor {
   std::size_t size_ = 0, committed_ = 0;
   std::size_t flushed_ = 0;  // blocks whose raw rows are gone; later ones wait for their commit
   std::size_t tail_first_ = options_.sinks;  // position of the first tail row
-  bool calibrated_ = false, conditions_set_ = false;
+  bool calibrated_ = false;
   std::array<std::size_t, layout::block_tokens> queries_at_{};  // rows of first_queries by token
 };
 

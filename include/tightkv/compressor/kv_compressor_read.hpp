@@ -108,6 +108,7 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
   if (!params.positions.empty() && params.positions.size() != q.tokens)
     return Status::failure(ErrorCode::invalid_argument, "positions has ", params.positions.size(),
                            " values; q has ", q.tokens, " tokens");
+  if (params.window >> 47) params.window = 0;  // no history is longer
   if (params.scale == 0) params.scale = 1.0f / std::sqrt(static_cast<float>(key_dim()));
   const kernel::Kernels* on = &kernel::on_scalar::table;
   for (const std::size_t p : params.positions)
@@ -123,7 +124,7 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
     return params.positions.empty() ? first_position + static_cast<std::ptrdiff_t>(i)
                                     : static_cast<std::ptrdiff_t>(params.positions[i]);
   };
-  workspace.queries.resize(std::max(workspace.queries.size(), q.tokens * group));
+  workspace.queries.resize((std::max)(workspace.queries.size(), q.tokens * group));
   float row[max_head_dim];
   for (std::size_t h = 0; h < options_.kv_heads; ++h) {
     const Head& head = heads_[h];
@@ -135,8 +136,9 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
         prepare_query(head, {row, q.dim}, state, workspace);
         state.softmax = {};
         if (!params.sink_logits.empty()) state.softmax.start_with(params.sink_logits[h * group + g]);
-        with_value_codec(
-            [&](const auto& codec) { state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f); });
+        with_value_codec([&](const auto& codec) {
+          state.packed.assign((std::max)(codec.shape().dim, value_dims_), 0.0f);
+        });
         state.raw.assign(value_dims_, 0.0f);
       }
     // Queries that see a segment go over it together, max_queries at a time.
@@ -153,7 +155,7 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
         head, blocks_.size(), size_,
         [&](std::size_t b, const Segment& segment) {
           const auto sees = [&](std::ptrdiff_t at) {
-            return b < flushed_ + due_blocks(at);
+            return b < flushed_ + packed_blocks(at);
           };  // else it reads these tokens raw
           if (unpack) {
             const OpenBlock open = open_block(head, b, workspace);
@@ -176,17 +178,21 @@ Status KVCompressor<K, V, Source>::try_attend(const TensorView& q, float* out, A
           each_batch(
               [&](std::ptrdiff_t at) {
                 const auto raw_from =
-                    static_cast<std::ptrdiff_t>(tail_first_ + due_blocks(at) * layout::block_tokens);
+                    static_cast<std::ptrdiff_t>(tail_first_ + packed_blocks(at) * layout::block_tokens);
                 return segment.first <= at && (sink || segment.first >= raw_from);
               },
               [&](QueryBatch& batch) { attend_raw(*on, batch, keys, values, segment, params); });
         });
     for (std::size_t i = 0; i < q.tokens; ++i)
-      for (std::size_t g = 0; g < group; ++g)
-        with_value_codec([&](const auto& codec) {
-          finish_output(codec, workspace.queries[i * group + g],
-                        out + (i * q.heads + h * group + g) * value_dims_);
-        });
+      for (std::size_t g = 0; g < group; ++g) {
+        float* const row_out = out + (i * q.heads + h * group + g) * value_dims_;
+        with_value_codec(
+            [&](const auto& codec) { finish_output(codec, workspace.queries[i * group + g], row_out); });
+        if (on->largest(reinterpret_cast<const std::byte*>(row_out), ElementType::f32, value_dims_) >=
+            0x7f800000u)
+          return Status::failure(ErrorCode::non_finite, "attention of query ", i, ", head ", h * group + g,
+                                 " left the float range: |q| |k| must stay below 2^127");
+      }
   }
   return {};
 }
@@ -203,7 +209,7 @@ Status KVCompressor<K, V, Source>::try_score(std::size_t head, std::span<const f
   const bool exact = arithmetic == Arithmetic::exact;
   const kernel::Kernels* on = &kernel::on_scalar::table;
   if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
-  workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
+  workspace.queries.resize((std::max<std::size_t>)(workspace.queries.size(), 1));
   QueryState& state = workspace.queries[0];
   prepare_query(heads_[head], q, state, workspace);
   const auto part = [&](const Segment& s) {
@@ -242,7 +248,7 @@ Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<co
   [[maybe_unused]] const bool unpack = exact || is_shared(value_);
   const kernel::Kernels* on = &kernel::on_scalar::table;
   if (!exact) TIGHTKV_TRY(kernel::try_kernels(on));
-  workspace.queries.resize(std::max<std::size_t>(workspace.queries.size(), 1));
+  workspace.queries.resize((std::max<std::size_t>)(workspace.queries.size(), 1));
   QueryState& state = workspace.queries[0];
   const auto part = [&](const Segment& s) {
     return weights.subspan(static_cast<std::size_t>(s.first), s.count);
@@ -250,7 +256,7 @@ Status KVCompressor<K, V, Source>::try_accumulate(std::size_t head, std::span<co
   state.raw.assign(value_dims_, 0.0f);
   state.softmax.mass = 1;
   with_value_codec([&](const auto& codec) {
-    state.packed.assign(std::max(codec.shape().dim, value_dims_), 0.0f);
+    state.packed.assign((std::max)(codec.shape().dim, value_dims_), 0.0f);
     QueryBatch batch{{&state}, {static_cast<std::ptrdiff_t>(size_)}, 1};
     walk(
         heads_[head], flushed_, size_,

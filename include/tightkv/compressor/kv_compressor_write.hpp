@@ -27,8 +27,13 @@ Status KVCompressor<K, V, Source>::check_rows(const TensorView& t, std::size_t h
       for (std::size_t i = 0; i < dim; ++i) {
         const std::uint32_t bits = detail::float_bits(row, t.type, i);
         if (detail::is_non_finite(bits))
-          return Status::failure(ErrorCode::non_finite, what, " is not finite at token ", size_ + token,
-                                 ", head ", h, ", dim ", i);
+          return Status::failure(ErrorCode::non_finite, what, " is not finite at token ",
+                                 stored ? size_ + token : token, ", head ", h, ", dim ", i);
+        constexpr std::uint32_t query_limit = 0x76800000u;  // 2^110: a rotation of 1024 dims stays finite
+        if (!stored && (bits & 0x7fffffffu) >= query_limit)
+          return Status::failure(ErrorCode::invalid_argument, what, " at token ", token, ", head ", h,
+                                 ", dim ", i, " is ", std::bit_cast<float>(bits),
+                                 "; queries must stay below 2^110");
         if (!stored) continue;
         const std::uint32_t in_tail = detail::rounded_bits(bits, options_.tail);
         const bool fits_tail = !detail::is_non_finite(in_tail);
@@ -57,7 +62,7 @@ Status KVCompressor<K, V, Source>::try_reserve(std::size_t tokens, std::size_t q
       for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->reserve(to_sinks);
       for (RawRows* rows : {&head.tail_keys, &head.tail_values}) rows->reserve(tokens - to_sinks);
       if (q_heads)
-        head.first_queries.reserve(std::min(tokens, layout::block_tokens) * (q_heads / options_.kv_heads));
+        head.first_queries.reserve((std::min)(tokens, layout::block_tokens) * (q_heads / options_.kv_heads));
       head.blocks.reserve(blocks_.size() + tokens / layout::block_tokens + 2);
     }
     blocks_.reserve(blocks_.size() + tokens / layout::block_tokens + 2);
@@ -101,8 +106,8 @@ Status KVCompressor<K, V, Source>::try_append(const TensorView& k, const TensorV
       raw = raw_part(value_);
       TIGHTKV_TRY(check_rows(v, heads, value_dim(), k.tokens, "v", &raw));
     }
-  const bool with_queries = q.data != nullptr && options_.key_conditioner == ConditionerKind::balanced &&
-                            !calibrated_ && !conditions_set_;
+  const bool with_queries =
+      q.data != nullptr && options_.key_conditioner == ConditionerKind::balanced && !calibrated_;
   if (with_queries) TIGHTKV_TRY(check_rows(q, heads, key_dim(), k.tokens, "q"));
   TIGHTKV_TRY(try_reserve(k.tokens, with_queries ? q.heads : 0));
   const std::size_t before = size_;
@@ -119,6 +124,21 @@ Status KVCompressor<K, V, Source>::try_append(const TensorView& k, const TensorV
 /// Encodes pending blocks from the front of the tail until there are `total`; on failure none is added.
 template <class K, class V, PageSource Source>
 Status KVCompressor<K, V, Source>::try_encode_blocks(std::size_t total) {
+  const std::size_t before = blocks_.size();
+#if TIGHTKV_HAS_EXCEPTIONS
+  try {
+    return encode_blocks(total);
+  } catch (const std::bad_alloc&) {
+    drop_blocks(before);
+    return Status::failure(ErrorCode::out_of_memory, "no memory to encode block ", before);
+  }
+#else
+  return encode_blocks(total);
+#endif
+}
+
+template <class K, class V, PageSource Source>
+Status KVCompressor<K, V, Source>::encode_blocks(std::size_t total) {
   BlockScratch scratch;
   const std::size_t before = blocks_.size();
   while (blocks_.size() < total) {
@@ -135,7 +155,7 @@ Status KVCompressor<K, V, Source>::try_encode_blocks(std::size_t total) {
     for (Head& head : heads_) {
       const RowsView keys = head.tail_keys.view(offset, layout::block_tokens);
       const RowsView values = value_rows(head.tail_keys, head.tail_values, offset, layout::block_tokens);
-      if (!calibrated_ && !conditions_set_) head.calibrate(keys, values, key_dims_, value_dims_, options_);
+      if (!calibrated_ && !head.condition_set) head.calibrate(keys, values, key_dims_, value_dims_, options_);
       if (options_.key_conditioner == ConditionerKind::block_mean) {
         RowsView centred = keys;
         centred.dim = key_dims_;
@@ -161,11 +181,11 @@ template <class K, class V, PageSource Source>
 void KVCompressor<K, V, Source>::drop_blocks(std::size_t count) noexcept {
   for (Head& head : heads_)
     while (head.blocks.size() > count) head.blocks.pop_back();
-  blocks_.resize(std::min(blocks_.size(), count));
+  blocks_.resize((std::min)(blocks_.size(), count));
   if (count != 0) return;
   calibrated_ = false;
-  if (conditions_set_) return;
-  for (Head& head : heads_) head.key_condition = {}, head.value_condition = {}, head.offset_share = 0;
+  for (Head& head : heads_)
+    if (!head.condition_set) head.key_condition = {}, head.value_condition = {}, head.offset_share = 0;
 }
 
 template <class K, class V, PageSource Source>
@@ -204,13 +224,13 @@ Status KVCompressor<K, V, Source>::try_truncate(std::size_t n) {
   if (into_blocks && keep > 0)
     blocks_[keep - 1].count = (std::min)(blocks_[keep - 1].count, n - blocks_[keep - 1].first);
   for (Head& head : heads_) {
-    for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->truncate(std::min(rows->size(), n));
+    for (RawRows* rows : {&head.sink_keys, &head.sink_values}) rows->truncate((std::min)(rows->size(), n));
     for (RawRows* rows : {&head.tail_keys, &head.tail_values})
       rows->truncate(into_blocks ? 0 : (std::min)(rows->size(), n - tail_first_));
     std::size_t queries = 0;
     for (std::size_t i = 0; i < layout::block_tokens && options_.sinks + i < n; ++i)
       queries += queries_at_[i];
-    head.first_queries.truncate(std::min(head.first_queries.size(), queries));
+    head.first_queries.truncate((std::min)(head.first_queries.size(), queries));
   }
   if (into_blocks) tail_first_ = (std::max<std::size_t>)(n, options_.sinks);
   size_ = n;
@@ -255,7 +275,7 @@ Status KVCompressor<K, V, Source>::try_set_condition(std::size_t head, Condition
                              " is outside [1/8, 8]");
   heads_[head].key_condition = std::move(key);
   heads_[head].value_condition = std::move(value);
-  conditions_set_ = true;
+  heads_[head].condition_set = true;
   return {};
 }
 

@@ -24,9 +24,11 @@ struct IntegerVector {
     for (const float v : values) largest = (std::max)(largest, v < 0 ? -v : v);
     const float top = wide ? 32385.0f : 127.0f;
     scale = largest / top;
-    const float inverse = largest > 0 ? top / largest : 0.0f;
+    // Tiny queries are lifted by a power of two, so that the factor stays finite.
+    const float lift = largest < 1e-20f ? 18446744073709551616.0f : 1.0f;
+    const float inverse = largest > 0 ? top / (largest * lift) : 0.0f;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const float scaled = values[i] * inverse;
+      const float scaled = values[i] * lift * inverse;
       int rounded = static_cast<int>(scaled < 0 ? scaled - 0.5f : scaled + 0.5f);
       if (wide) {
         const int h = (rounded + (rounded < 0 ? -126 : 126)) / 254;

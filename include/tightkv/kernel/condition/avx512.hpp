@@ -42,7 +42,8 @@ inline i32x16 to_integer(__m512 f1, __m512 f2, __m512 v) noexcept {
 }
 
 /// condition_row() for 16 rows without a channel scale. False where the float steps would not be exact: rows
-/// so small that subnormals matter.
+/// so small that subnormals matter, or so large that a mean
+/// may round up to 2^128.
 inline bool condition(EncodeTile& tile, std::int32_t* x) noexcept {
   alignas(64) std::int32_t largest[16], shift_right[16], shift_left[16];
   store_lanes(largest, tile.type == ElementType::f16    ? load_columns<ElementType::f16>(tile, x)
@@ -57,7 +58,7 @@ inline bool condition(EncodeTile& tile, std::int32_t* x) noexcept {
   for (std::size_t t = 0; t < 16; ++t) {
     int e = fixed::exponent_above(static_cast<std::uint32_t>(largest[t]));
     e = e > mean_exponent ? e : mean_exponent;
-    if (e > -900 && e < -90) return false;
+    if (e > -900 && (e < -90 || e > 127)) return false;
     tile.unit[t] = e < -900 ? 0 : e - 28;
     const int up = e < -900 ? 0 : 28 - e;
     factor1[t] = fixed::power_of_two(up / 2), factor2[t] = fixed::power_of_two(up - up / 2);
