@@ -188,8 +188,7 @@ TEST_CASE("conditions of a wrong shape or with impossible numbers are refused", 
   CHECK(refused({good, Buffer<Half>(33, one)}, {}));
   CHECK(refused({}, {{Buffer<Half>(64, one), 0}, {}}));
   CHECK(refused({}, {good, Buffer<Half>(32, one)}));  // values have no channel scale
-  for (const float g : {0.0f, 0.124f, 8.01f, -1.0f})
-    CHECK(refused({good, Buffer<Half>(32, to_half(g))}, {}));
+  for (const float g : {0.0f, 0.124f, 8.01f, -1.0f}) CHECK(refused({good, Buffer<Half>(32, to_half(g))}, {}));
   for (const unsigned bits : {0x7c00u, 0xfc00u, 0x7e00u})
     CHECK(refused({{Buffer<Half>(32, Half{static_cast<std::uint16_t>(bits)}), 0}, {}}, {}));
   CHECK(refused({{Buffer<Half>(32, one), 130}, {}}, {}));  // 2^130 is no float
