@@ -14,7 +14,7 @@ class Matrix {
   static constexpr int grid = 24;
 
   /// `values` in units of 2^-24; checked to be orthogonal: every entry of R R^T - I below 1e-5.
-  static Status try_make(std::size_t dim, Buffer<std::int32_t> values, Matrix& out) {
+  static Status try_make(std::size_t dim, std::span<const std::int32_t> values, Matrix& out) {
     if (dim == 0 || dim > max_head_dim || values.size() != dim * dim)
       return Status::failure(ErrorCode::invalid_argument, "matrix has ", values.size(), " values; dim ", dim,
                              " needs ", dim * dim, " and dim at most ", max_head_dim);
@@ -32,7 +32,7 @@ class Matrix {
           return Status::failure(ErrorCode::invalid_argument, "matrix is not orthogonal: rows ", i, " and ",
                                  j, " miss by ", dot, " * 2^-24; the limit is ", limit);
       }
-    out = Matrix(dim, std::move(values));
+    out = Matrix(dim, Buffer<std::int32_t>(values.begin(), values.end()));
     return {};
   }
 
