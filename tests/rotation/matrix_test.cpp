@@ -25,7 +25,7 @@ std::vector<std::int32_t> identity(std::size_t dim) {
 
 TEST_CASE("a loaded matrix is applied as rows times vector", "[rotation]") {
   Matrix m;
-  REQUIRE(Matrix::try_make(2, {0, -one, one, 0}, m).ok());  // a quarter turn
+  REQUIRE(Matrix::try_make(2, std::vector<std::int32_t>{0, -one, one, 0}, m).ok());  // a quarter turn
   std::vector<float> x = {3, 5};
   m.forward(std::span<float>(x));
   CHECK(x == std::vector<float>{-5, 3});
@@ -71,7 +71,8 @@ TEST_CASE("every Haar matrix passes as a loaded one, with the same hash", "[rota
   for (const std::size_t dim : {2u, 16u, 80u, 128u, 256u}) {
     const Haar haar(dim, 3);
     Matrix m;
-    CHECK(Matrix::try_make(dim, {haar.values().begin(), haar.values().end()}, m).message() == "");
+    CHECK(Matrix::try_make(dim, std::vector<std::int32_t>{haar.values().begin(), haar.values().end()}, m)
+              .message() == "");
     CHECK(m.hash() == haar.hash());
   }
 }
