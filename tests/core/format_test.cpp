@@ -114,7 +114,7 @@ TEST_CASE("a field outside its limits is refused with field, value and limit", "
        "key projection is 0; it must be gaussian, orthogonal or srht"},
       {[](Format& f) { f.value.bits = 5; }, "value bits is 5; it must be 2, 3, 4 or 8 for groups"},
       {[](Format& f) { f.value.group = 40; },
-       "value group is 40; it must be a multiple of 16, or 0 for the whole vector"},
+       "value group is 40; it must be a multiple of 32, or 0 for the whole vector"},
       {[](Format& f) { f.tail = ElementType{3}; }, "tail is 3; it must be f32, f16 or bf16"},
       {[](Format& f) { f.window = (1u << 20) + 1; }, "window is 1048577; the limit is 1048576"},
       {[](Format& f) { f.sinks = 65537; }, "sinks is 65537; the limit is 65536"},
