@@ -124,8 +124,8 @@ Status KVCompressor<K, V, Source>::try_append(const TensorView& k, const TensorV
 /// Encodes pending blocks from the front of the tail until there are `total`; on failure none is added.
 template <class K, class V, PageSource Source>
 Status KVCompressor<K, V, Source>::try_encode_blocks(std::size_t total) {
-  const std::size_t before = blocks_.size();
 #if TIGHTKV_HAS_EXCEPTIONS
+  const std::size_t before = blocks_.size();
   try {
     return encode_blocks(total);
   } catch (const std::bad_alloc&) {
