@@ -271,7 +271,7 @@ TEST_CASE("the variances of TurboQuant are those of the reference table", "[law]
       {128, {.5653, .1806, .0531}, {.2045, .0658, .0191}, {.5326, .1772, .0530}, {.1882, .0639, .0189}}};
   for (const Row& row : rows) {
     const std::uint64_t sketches = row.dim == 64 ? 1024 : 384;
-    const int frames = row.dim == 64 ? 16 : 40;
+    const int frames = row.dim == 64 ? 64 : 120;  // standard error of a variance below .7 %
     const auto run = [&](auto codebook, auto make, double zero, double half, const std::string& what) {
       using C = decltype(codebook);
       using P = decltype(make(std::uint64_t{0}));
@@ -285,8 +285,8 @@ TEST_CASE("the variances of TurboQuant are those of the reference table", "[law]
           errors.add(codec, f.x, f.y);
         }
       }
-      check_within(variance(errors, 0, row.dim), zero, 0.04, what + " dim " + std::to_string(row.dim));
-      check_within(variance(errors, 1, row.dim), half, 0.04, what + " dim " + std::to_string(row.dim));
+      check_within(variance(errors, 0, row.dim), zero, 0.03, what + " dim " + std::to_string(row.dim));
+      check_within(variance(errors, 1, row.dim), half, 0.03, what + " dim " + std::to_string(row.dim));
     };
     const auto both = [&](auto codebook, std::size_t i) {
       const std::string bits = std::to_string(i + 2) + " bits";
