@@ -61,7 +61,8 @@ void check_width() {
   for (const std::size_t dim : {64u, 66u, 80u, 128u, 192u, 576u}) {
     check_table(LloydMax<Bits>(dim));
     CHECK(LloydMax<Bits>(dim).levels().size() == std::size_t{1} << Bits);
-    const auto levels = LloydMax<Bits>(dim).levels();
+    const LloydMax<Bits> book(dim);
+    const auto levels = book.levels();
     for (std::size_t i = 0; i < levels.size(); ++i) CHECK(levels[i] == -levels[levels.size() - 1 - i]);
   }
   check_table(Uniform<Bits>(128));
