@@ -169,7 +169,8 @@ TEST_CASE("one outlier or a norm beyond f16's range: everything decodes finite a
         CHECK(norm(sum(now.values[token], before, -1)) < 0.25 * norm(before));
         CHECK(std::isfinite(norm(now.keys[token])));
       }
-      for (const float x : attend(cache, t.view(63, 1))) CHECK(std::isfinite(x));
+      // Query 62 has no outlier: |q| |k| must stay inside the float range.
+      for (const float x : attend(cache, t.view(62, 1))) CHECK(std::isfinite(x));
     }
 }
 
