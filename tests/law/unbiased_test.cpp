@@ -220,9 +220,9 @@ TEST_CASE("the trellis with 9-point search is unbiased with V below .094, .0232 
 
 TEST_CASE("the trellis over random pairs is unbiased at every dim", "[law]") {
   for (const std::size_t dim : {64u, 80u, 192u}) {
-    over_frames<Trellis<2>>(dim, 1, 8192, 31).check_unbiased("trellis 2, dim " + std::to_string(dim));
-    over_frames<Trellis<3>>(dim, 1, 8192, 32).check_unbiased("trellis 3, dim " + std::to_string(dim));
-    over_frames<Trellis<4>>(dim, 1, 8192, 33).check_unbiased("trellis 4, dim " + std::to_string(dim));
+    over_frames<Trellis<2>>(dim, 1, 65536, 31).check_unbiased("trellis 2, dim " + std::to_string(dim));
+    over_frames<Trellis<3>>(dim, 1, 65536, 32).check_unbiased("trellis 3, dim " + std::to_string(dim));
+    over_frames<Trellis<4>>(dim, 1, 65536, 33).check_unbiased("trellis 4, dim " + std::to_string(dim));
   }
 }
 

@@ -130,7 +130,10 @@ inline Status check_side(const CodecFormat& c, std::size_t dim, const char* side
 /// Checks every field against its limits; the sentence names field, value and limit.
 inline Status validate(const Format& f) {
   TIGHTKV_TRY(detail::check_side(f.key, f.key_dim, "key"));
-  TIGHTKV_TRY(detail::check_side(f.value, f.value_dim, "value"));
+  if (f.shared && f.value_dim + f.key.raw_dims != f.key_dim)
+    return Status::failure(ErrorCode::unsupported, "shared value_dim is ", f.value_dim,
+                           "; it must be the key's coded dims, ", f.key_dim - f.key.raw_dims);
+  if (!f.shared) TIGHTKV_TRY(detail::check_side(f.value, f.value_dim, "value"));
   if (f.value.kind == CodecKind::qjl || f.value.kind == CodecKind::turbo_quant)
     return Status::failure(
         ErrorCode::unsupported, "value codec is ", f.value.kind == CodecKind::qjl ? "QJL" : "TurboQuant",
