@@ -70,8 +70,8 @@ class Hadamard {
   void forward(std::span<float> x) const noexcept {
     for (int round = 0; round < rounds; ++round) {
       flip_signs(x, round);
+      normalise(x);  // first: sums of large values stay in range
       butterflies(x);
-      normalise(x);
       if (width_ != dim_) {
         across_rows(x, false);
         if (round == 0) regroup(x, false);
@@ -85,8 +85,8 @@ class Hadamard {
         if (round == 0) regroup(x, true);
         across_rows(x, true);
       }
-      butterflies(x);  // symmetric, so its own inverse
       normalise(x);
+      butterflies(x);  // symmetric, so its own inverse
       flip_signs(x, round);
     }
   }
