@@ -66,7 +66,7 @@ TEST_CASE("several blocks: long histories stay within the bound", "[compressor]"
     const Sequence s(64 * 4 + 70, 1, 1, 64, 64, 9);
     AnyCompressor cache(preset(name, 64, 64), 1, 7);
     for (std::size_t t = 0; t < s.size(); t += 65) {
-      append(cache, s, t, std::min<std::size_t>(65, s.size() - t)).ok();
+      REQUIRE(append(cache, s, t, std::min<std::size_t>(65, s.size() - t)).ok());
       cache.commit();
     }
     REQUIRE(cache.blocks() >= 3);

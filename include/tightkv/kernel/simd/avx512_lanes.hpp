@@ -50,12 +50,6 @@ inline void store_wide(const Wide& w, void* to) noexcept {
   auto* out = static_cast<std::int64_t*>(to);
   for (int i = 0; i < 8; ++i) out[2 * i] = even[i], out[2 * i + 1] = odd[i];
 }
-inline Wide load_wide(const std::int64_t* from) noexcept {
-  alignas(64) std::int64_t even[8], odd[8];
-  for (int i = 0; i < 8; ++i) even[i] = from[2 * i], odd[i] = from[2 * i + 1];
-  return {reinterpret_cast<i64x8>(load(even)), reinterpret_cast<i64x8>(load(odd))};
-}
-
 inline i32x16 shift_lanes(i32x16 v, i32x16 by) noexcept {
   return reinterpret_cast<i32x16>(
       _mm512_maskz_srlv_epi32(0xffff, reinterpret_cast<vec>(v), reinterpret_cast<vec>(by)));
